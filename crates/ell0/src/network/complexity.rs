@@ -1,0 +1,124 @@
+//! How many parameters and operations a network has, is expected to have under its gates, and is left with.
+
+use serde::Serialize;
+
+use super::{Architecture, Gating, Mlp, Per};
+use crate::gates::HardConcrete;
+
+/// The size of a network: as built, in expectation over its gates, and after compaction.
+///
+/// A FLOP count is for one row: 2 operations for each weight and 1 for each bias; activations are not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Complexity {
+    /// Weights and biases as built.
+    pub parameters: usize,
+    /// Expected number of weights behind an active gate (weights without a gate count in full): the expected L0 norm.
+    pub expected_l0: f64,
+    /// Weights whose test-time gate is open.
+    pub active_weights: usize,
+    /// Weights and biases of the compacted network that are not exactly zero.
+    pub active: usize,
+    /// Gates in all.
+    pub gates: usize,
+    /// Gates open at test time.
+    pub open_gates: usize,
+    /// Operations of the network as built.
+    pub flops: f64,
+    /// Expected operations when units with closed gates are left out.
+    pub expected_flops: f64,
+    /// Operations of the compacted network.
+    pub compacted_flops: f64,
+}
+
+impl Architecture {
+    /// The expected number of weights behind active gates, and the number of weights whose test-time gate is open.
+    pub fn sparsity(&self, parameters: &[f32]) -> (f64, usize) {
+        let (mut expected, mut active) = (0.0, 0);
+        for (index, layer) in self.layers().iter().enumerate() {
+            let log_alphas = &parameters[self.log_alphas(index)];
+            match layer.gating {
+                Gating::Plain => {
+                    expected += (layer.inputs * layer.outputs) as f64;
+                    active += layer.inputs * layer.outputs;
+                }
+                Gating::Gated(spec) => {
+                    let behind = layer.weights_per_gate();
+                    let gate = spec.distribution;
+                    let prob = |&a: &f32| gate.prob_active(f64::from(a));
+                    expected += log_alphas.iter().map(prob).sum::<f64>() * behind as f64;
+                    active += open(gate, log_alphas) * behind;
+                }
+            }
+        }
+        (expected, active)
+    }
+}
+
+fn open(gate: HardConcrete, log_alphas: &[f32]) -> usize {
+    log_alphas
+        .iter()
+        .filter(|&&a| gate.test_gate(f64::from(a)) > 0.0)
+        .count()
+}
+
+impl Complexity {
+    pub(super) fn of(architecture: &Architecture, parameters: &[f32]) -> Self {
+        let (expected_l0, active_weights) = architecture.sparsity(parameters);
+        let mut open_gates = 0;
+        // Expected number of inputs of each layer that are open.
+        let mut open_inputs = Vec::new();
+        for (index, layer) in architecture.layers().iter().enumerate() {
+            let log_alphas = &parameters[architecture.log_alphas(index)];
+            match layer.gating {
+                Gating::Plain => open_inputs.push(layer.inputs as f64),
+                Gating::Gated(spec) => {
+                    open_gates += open(spec.distribution, log_alphas);
+                    let per_input = match spec.per {
+                        Per::Unit => 1,
+                        Per::Weight => layer.outputs.max(1),
+                    };
+                    // An input is left out if all of its gates, independent of each other, are closed.
+                    let closed = |gates: &[f32]| -> f64 {
+                        gates
+                            .iter()
+                            .map(|&a| spec.distribution.prob_zero(f64::from(a)))
+                            .product()
+                    };
+                    open_inputs.push(log_alphas.chunks(per_input).map(|g| 1.0 - closed(g)).sum());
+                }
+            }
+        }
+        // Gates of different layers are independent, so the expectation of a product of counts is the product of expectations.
+        open_inputs.push(architecture.outputs() as f64);
+        let expected_flops = open_inputs
+            .windows(2)
+            .map(|pair| (2.0 * pair[0] + 1.0) * pair[1])
+            .sum();
+        let compacted = Mlp::from_parameters(architecture.clone(), parameters.to_vec())
+            .and_then(|model| model.compact());
+        let (active, compacted_flops) = match &compacted {
+            Ok(compact) => {
+                let network = compact.network();
+                let active = network.parameters().iter().filter(|&&w| w != 0.0).count();
+                (active, flops(network.architecture()))
+            }
+            Err(_) => (0, 0.0),
+        };
+        Complexity {
+            parameters: architecture.weights_and_biases().len(),
+            expected_l0,
+            active_weights,
+            active,
+            gates: architecture.all_log_alphas().len(),
+            open_gates,
+            flops: flops(architecture),
+            expected_flops,
+            compacted_flops,
+        }
+    }
+}
+
+fn flops(architecture: &Architecture) -> f64 {
+    let count = |layer: &super::Dense| (2 * layer.inputs + 1) * layer.outputs;
+    architecture.layers().iter().map(count).sum::<usize>() as f64
+}

@@ -1,0 +1,106 @@
+//! Adam with PyTorch's semantics.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::{Result, require},
+    simd,
+};
+
+/// The constants of Adam.
+///
+/// | parameter | default | meaning | range |
+/// | --- | --- | --- | --- |
+/// | `beta1` | 0.9 | decay of the mean gradient | [0, 1) |
+/// | `beta2` | 0.999 | decay of the mean squared gradient | [0, 1) |
+/// | `eps` | 1e-8 | added to the root, after its bias correction | > 0 |
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdamConfig {
+    /// Decay of the mean gradient.
+    pub beta1: f64,
+    /// Decay of the mean squared gradient.
+    pub beta2: f64,
+    /// Added to the root, after its bias correction.
+    pub eps: f64,
+}
+
+impl Default for AdamConfig {
+    fn default() -> Self {
+        AdamConfig {
+            beta1: 0.9,
+            beta2: 0.999,
+            eps: 1e-8,
+        }
+    }
+}
+
+impl AdamConfig {
+    pub(crate) fn check(&self) -> Result<()> {
+        let decay = "it must lie in [0, 1)";
+        require((0.0..1.0).contains(&self.beta1), "beta1", self.beta1, decay)?;
+        require((0.0..1.0).contains(&self.beta2), "beta2", self.beta2, decay)?;
+        let ok = self.eps > 0.0 && self.eps.is_finite();
+        require(ok, "eps", self.eps, "it must be positive, for example 1e-8")
+    }
+}
+
+/// The optimizer of Kingma and Ba (2015), as PyTorch computes it:
+/// m ← β₁m + (1−β₁)g, v ← β₂v + (1−β₂)g², p ← p − η/(1−β₁ᵗ) · m / (√v/√(1−β₂ᵗ) + ε).
+#[derive(Clone, Debug)]
+pub struct Adam {
+    config: AdamConfig,
+    pub(super) first: Vec<f32>,
+    pub(super) second: Vec<f32>,
+    pub(super) steps: u64,
+}
+
+impl Adam {
+    /// An optimizer for `len` parameters.
+    pub fn new(config: AdamConfig, len: usize) -> Result<Self> {
+        config.check()?;
+        Ok(Adam {
+            config,
+            first: vec![0.0; len],
+            second: vec![0.0; len],
+            steps: 0,
+        })
+    }
+
+    /// One step. Each group is a range of parameters with its learning rate; the groups together make one step. The gradient is multiplied by
+    /// `scale` on the way (clipping).
+    pub fn step(
+        &mut self,
+        parameters: &mut [f32],
+        gradient: &[f32],
+        scale: f32,
+        groups: &[(Range<usize>, f64)],
+    ) {
+        self.steps += 1;
+        let AdamConfig { beta1, beta2, eps } = self.config;
+        let t = self.steps as f64;
+        let first_correction = 1.0 - beta1.powf(t);
+        let root_correction = (1.0 - beta2.powf(t)).sqrt();
+        let (keep1, add1) = (beta1 as f32, (1.0 - beta1) as f32);
+        let (keep2, add2) = (beta2 as f32, (1.0 - beta2) as f32);
+        let (unroot, eps) = ((1.0 / root_correction) as f32, eps as f32);
+        for (range, learning_rate) in groups {
+            let rate = (learning_rate / first_correction) as f32;
+            let (p, g) = (&mut parameters[range.clone()], &gradient[range.clone()]);
+            let (m, v) = (
+                &mut self.first[range.clone()],
+                &mut self.second[range.clone()],
+            );
+            simd::vectorised(|| {
+                for (((p, &g), m), v) in p.iter_mut().zip(g).zip(m).zip(v) {
+                    let g = g * scale;
+                    *m = keep1.mul_add(*m, add1 * g);
+                    *v = keep2.mul_add(*v, add2 * g * g);
+                    *p -= rate * *m / v.sqrt().mul_add(unroot, eps);
+                }
+            });
+        }
+    }
+}

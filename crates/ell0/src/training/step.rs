@@ -1,0 +1,116 @@
+//! The parts of a training step that can run side by side.
+
+use super::{Dataset, FitConfig};
+use crate::{
+    error::Result,
+    network::{Architecture, Draw, Loss, Noise, Pass},
+    rng::Stream,
+};
+
+/// Rows of a part. How a batch is divided depends on its size alone, never on the number of threads: that keeps the bits the same.
+const ROWS: usize = 256;
+
+/// A part of a step: some rows of the batch under one draw of the gates, with its own workspace.
+#[derive(Debug)]
+pub(super) struct Part {
+    sample: u64,
+    shard: u64,
+    first_row: usize,
+    rows: usize,
+    pass: Pass,
+    x: Vec<f32>,
+    y: Vec<f32>,
+    shared_noise: Vec<f32>,
+    row_noise: Vec<f32>,
+    pub gradient: Vec<f32>,
+    pub error: f64,
+}
+
+/// The random streams of a run. What a step draws depends on the seed and the number of the step alone, so a resumed run draws the same.
+#[derive(Clone, Debug)]
+pub(super) struct Streams {
+    batches: Stream,
+    shared: Stream,
+    rows: Stream,
+}
+
+impl Streams {
+    pub fn new(seed: u64) -> Self {
+        let root = Stream::new(seed);
+        Streams {
+            batches: root.split("batches"),
+            shared: root.split("gates"),
+            rows: root.split("row gates"),
+        }
+    }
+
+    /// The rows of a step's batch.
+    pub fn draw_batch(&self, step: u64, rows: usize, indices: &mut [usize]) {
+        self.batches.at(step).fill_indices(rows, indices);
+    }
+}
+
+impl Part {
+    /// All parts of a step: samples × shards of nearly equal size.
+    pub fn all(architecture: &Architecture, config: &FitConfig, data: &Dataset) -> Vec<Part> {
+        let shards = config.batch_size.div_ceil(ROWS);
+        let bound = |shard: usize| shard * config.batch_size / shards;
+        let part = |sample: usize, shard: usize| {
+            let (first_row, rows) = (bound(shard), bound(shard + 1) - bound(shard));
+            Part {
+                sample: sample as u64,
+                shard: shard as u64,
+                first_row,
+                rows,
+                pass: Pass::new(architecture, rows),
+                x: vec![0.0; rows * data.inputs()],
+                y: vec![0.0; rows * data.targets()],
+                shared_noise: vec![0.0; architecture.shared_noise_len()],
+                row_noise: vec![0.0; architecture.row_noise_len(rows)],
+                gradient: vec![0.0; architecture.parameter_len()],
+                error: 0.0,
+            }
+        };
+        (0..config.samples)
+            .flat_map(|sample| (0..shards).map(move |shard| part(sample, shard)))
+            .collect()
+    }
+
+    /// Gathers the rows, draws the gates, and computes this part's share of the error and its gradient.
+    #[allow(clippy::too_many_arguments, reason = "the inputs of a step, each once")]
+    pub fn run(
+        &mut self,
+        architecture: &Architecture,
+        parameters: &[f32],
+        data: &Dataset,
+        indices: &[usize],
+        loss: Loss,
+        samples: usize,
+        streams: &Streams,
+        step: u64,
+    ) -> Result<()> {
+        let rows = &indices[self.first_row..][..self.rows];
+        data.gather(rows.iter().copied(), &mut self.x, &mut self.y);
+        let draw = step * samples as u64 + self.sample;
+        // Shards of one sample share its gates; rows have their own.
+        if !self.shared_noise.is_empty() {
+            streams.shared.at(draw).fill_uniform(&mut self.shared_noise);
+        }
+        if !self.row_noise.is_empty() {
+            let shards = indices.len().div_ceil(ROWS) as u64;
+            streams
+                .rows
+                .at(draw * shards + self.shard)
+                .fill_uniform(&mut self.row_noise);
+        }
+        let noise = Noise {
+            shared: &self.shared_noise,
+            rows: &self.row_noise,
+        };
+        self.pass
+            .forward(architecture, parameters, &self.x, Draw::Sampled(noise))?;
+        self.error = self.pass.loss(loss, &self.y, indices.len() * samples);
+        self.pass
+            .backward(architecture, parameters, &mut self.gradient, None)
+    }
+}
