@@ -1,2 +1,48 @@
-//! x
-fn main() {}
+//! `ell0`: sparse, closed-form models and control laws from the command line.
+
+mod commands;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// ell0 (ℓ₀) turns data, or a world to act in, into a sparse, closed-form model or control law.
+///
+/// Every parameter of a model gets a gate between 0 and 1 that can be exactly zero; training pays for each open gate, and what stays open is the model.
+#[derive(Parser)]
+#[command(
+    name = "ell0",
+    version,
+    arg_required_else_help = true,
+    after_help = "Start with `ell0 gates`: what a gate is, and why its gradients can be trusted."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Gates(commands::gates::Gates),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Gates(command) => command.run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads the output may close it early, as `head` does: that is not a failure of ours.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}

@@ -223,12 +223,16 @@ impl HardConcrete {
         slopes: &mut [f32],
     ) {
         let beta = self.beta as f32;
-        simd::vectorised(|| {
-            for (((&log_alpha, &u), z), slope) in log_alpha.iter().zip(u).zip(gates).zip(slopes) {
-                let x = (simd::ln(u / (1.0 - u)) + log_alpha) / beta;
-                (*z, *slope) = self.rectify_single(x, beta);
-            }
-        });
+        simd::vectorised(
+            #[inline(always)]
+            || {
+                for (((&log_alpha, &u), z), slope) in log_alpha.iter().zip(u).zip(gates).zip(slopes)
+                {
+                    let x = (simd::ln(u / (1.0 - u)) + log_alpha) / beta;
+                    (*z, *slope) = self.rectify_single(x, beta);
+                }
+            },
+        );
     }
 
     /// [`sample_slices`](Self::sample_slices) for one gate and the noise of many rows.
@@ -240,21 +244,27 @@ impl HardConcrete {
         slopes: &mut [f32],
     ) {
         let beta = self.beta as f32;
-        simd::vectorised(|| {
-            for ((&u, z), slope) in u.iter().zip(gates).zip(slopes) {
-                let x = (simd::ln(u / (1.0 - u)) + log_alpha) / beta;
-                (*z, *slope) = self.rectify_single(x, beta);
-            }
-        });
+        simd::vectorised(
+            #[inline(always)]
+            || {
+                for ((&u, z), slope) in u.iter().zip(gates).zip(slopes) {
+                    let x = (simd::ln(u / (1.0 - u)) + log_alpha) / beta;
+                    (*z, *slope) = self.rectify_single(x, beta);
+                }
+            },
+        );
     }
 
     /// [`test_gate_with_slope`](Self::test_gate_with_slope) for many gates in single precision.
     pub(crate) fn test_slices(&self, log_alpha: &[f32], gates: &mut [f32], slopes: &mut [f32]) {
-        simd::vectorised(|| {
-            for ((&log_alpha, z), slope) in log_alpha.iter().zip(gates).zip(slopes) {
-                (*z, *slope) = self.rectify_single(log_alpha, 1.0);
-            }
-        });
+        simd::vectorised(
+            #[inline(always)]
+            || {
+                for ((&log_alpha, z), slope) in log_alpha.iter().zip(gates).zip(slopes) {
+                    (*z, *slope) = self.rectify_single(log_alpha, 1.0);
+                }
+            },
+        );
     }
 
     #[inline(always)]

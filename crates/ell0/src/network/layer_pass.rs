@@ -189,19 +189,22 @@ impl LayerPass {
 
     /// gated_input ← input ⊙ gates, for the open inputs.
     fn scale_input(&mut self, input: &[f32], rows: usize) {
-        simd::vectorised(|| {
-            for (column, &unit) in self.open.iter().enumerate() {
-                let range = column * rows..(column + 1) * rows;
-                let gates = &self.gates[unit * rows..][..rows];
-                for ((scaled, &x), &z) in self.gated_input[range.clone()]
-                    .iter_mut()
-                    .zip(&input[range])
-                    .zip(gates)
-                {
-                    *scaled = x * z;
+        simd::vectorised(
+            #[inline(always)]
+            || {
+                for (column, &unit) in self.open.iter().enumerate() {
+                    let range = column * rows..(column + 1) * rows;
+                    let gates = &self.gates[unit * rows..][..rows];
+                    for ((scaled, &x), &z) in self.gated_input[range.clone()]
+                        .iter_mut()
+                        .zip(&input[range])
+                        .zip(gates)
+                    {
+                        *scaled = x * z;
+                    }
                 }
-            }
-        });
+            },
+        );
     }
 
     /// Every row has its own effective weights, so there is no matrix product to use: y_o = Σ_i w_io x_i ⊙ z_io.
@@ -213,19 +216,22 @@ impl LayerPass {
         open_outputs: &[usize],
         rows: usize,
     ) {
-        simd::vectorised(|| {
-            for (column, &o) in open_outputs.iter().enumerate() {
-                let output = &mut self.output[column * rows..][..rows];
-                output.fill(0.0);
-                for (x, &i) in input.chunks_exact(rows).zip(&self.open) {
-                    let index = i * layer.outputs + o;
-                    let (w, gates) = (weights[index], &self.gates[index * rows..][..rows]);
-                    for ((y, &x), &z) in output.iter_mut().zip(x).zip(gates) {
-                        *y = (w * x).mul_add(z, *y);
+        simd::vectorised(
+            #[inline(always)]
+            || {
+                for (column, &o) in open_outputs.iter().enumerate() {
+                    let output = &mut self.output[column * rows..][..rows];
+                    output.fill(0.0);
+                    for (x, &i) in input.chunks_exact(rows).zip(&self.open) {
+                        let index = i * layer.outputs + o;
+                        let (w, gates) = (weights[index], &self.gates[index * rows..][..rows]);
+                        for ((y, &x), &z) in output.iter_mut().zip(x).zip(gates) {
+                            *y = (w * x).mul_add(z, *y);
+                        }
                     }
                 }
-            }
-        });
+            },
+        );
     }
 
     pub fn backward(&mut self, step: Backward) {
@@ -307,35 +313,38 @@ impl LayerPass {
         let (outputs, k_out) = (layer.outputs, open_outputs.len());
         let per_weight = layer.gates() == layer.inputs * outputs && layer.weights_per_gate() == 1;
         let gated = self.mode == Mode::Weights && layer.gating != Gating::Plain;
-        simd::vectorised(|| {
-            for (row, &i) in self.open.iter().enumerate() {
-                let d = &self.d_packed[row * k_out..][..k_out];
-                let target = &mut weight_gradient[i * outputs..][..outputs];
-                if gated && per_weight {
-                    let at = i * outputs;
-                    for (&d, &o) in d.iter().zip(open_outputs) {
-                        target[o] = self.gates[at + o] * d;
-                        log_alpha_gradient[at + o] = weights[at + o] * d * self.slopes[at + o];
+        simd::vectorised(
+            #[inline(always)]
+            || {
+                for (row, &i) in self.open.iter().enumerate() {
+                    let d = &self.d_packed[row * k_out..][..k_out];
+                    let target = &mut weight_gradient[i * outputs..][..outputs];
+                    if gated && per_weight {
+                        let at = i * outputs;
+                        for (&d, &o) in d.iter().zip(open_outputs) {
+                            target[o] = self.gates[at + o] * d;
+                            log_alpha_gradient[at + o] = weights[at + o] * d * self.slopes[at + o];
+                        }
+                        continue;
                     }
-                    continue;
-                }
-                let gate = if gated { self.gates[i] } else { 1.0 };
-                if k_out == outputs {
-                    for (target, &d) in target.iter_mut().zip(d) {
-                        *target = gate * d;
+                    let gate = if gated { self.gates[i] } else { 1.0 };
+                    if k_out == outputs {
+                        for (target, &d) in target.iter_mut().zip(d) {
+                            *target = gate * d;
+                        }
+                    } else {
+                        for (&d, &o) in d.iter().zip(open_outputs) {
+                            target[o] = gate * d;
+                        }
                     }
-                } else {
-                    for (&d, &o) in d.iter().zip(open_outputs) {
-                        target[o] = gate * d;
+                    // ∂z = Σ W ∂W̃ = Σ W̃ ∂W̃ / z; the packed rows are contiguous.
+                    if gated && self.slopes[i] != 0.0 {
+                        let packed = &self.packed[row * k_out..][..k_out];
+                        log_alpha_gradient[i] = simd::dot(packed, d) / gate * self.slopes[i];
                     }
                 }
-                // ∂z = Σ W ∂W̃ = Σ W̃ ∂W̃ / z; the packed rows are contiguous.
-                if gated && self.slopes[i] != 0.0 {
-                    let packed = &self.packed[row * k_out..][..k_out];
-                    log_alpha_gradient[i] = simd::dot(packed, d) / gate * self.slopes[i];
-                }
-            }
-        });
+            },
+        );
     }
 
     /// ∂log α_i = Σ_rows ∂(x z)_i x_i ∂z_i; then the gradient by x z becomes that by x.
@@ -346,18 +355,21 @@ impl LayerPass {
         rows: usize,
         log_alpha_gradient: &mut [f32],
     ) {
-        simd::vectorised(|| {
-            for (column, &unit) in self.open.iter().enumerate() {
-                let range = column * rows..(column + 1) * rows;
-                let (d, x) = (&mut d_input[range.clone()], &input[range]);
-                let gates = &self.gates[unit * rows..][..rows];
-                let slopes = &self.slopes[unit * rows..][..rows];
-                log_alpha_gradient[unit] = simd::dot3(d, x, slopes);
-                for (d, &z) in d.iter_mut().zip(gates) {
-                    *d *= z;
+        simd::vectorised(
+            #[inline(always)]
+            || {
+                for (column, &unit) in self.open.iter().enumerate() {
+                    let range = column * rows..(column + 1) * rows;
+                    let (d, x) = (&mut d_input[range.clone()], &input[range]);
+                    let gates = &self.gates[unit * rows..][..rows];
+                    let slopes = &self.slopes[unit * rows..][..rows];
+                    log_alpha_gradient[unit] = simd::dot3(d, x, slopes);
+                    for (d, &z) in d.iter_mut().zip(gates) {
+                        *d *= z;
+                    }
                 }
-            }
-        });
+            },
+        );
     }
 
     fn backward_weight_rows(&mut self, step: Backward) {
@@ -369,24 +381,27 @@ impl LayerPass {
         } = step;
         step.weight_gradient.fill(0.0);
         step.log_alpha_gradient.fill(0.0);
-        simd::vectorised(|| {
-            for (column, &i) in self.open.iter().enumerate() {
-                let range = column * rows..(column + 1) * rows;
-                let (x, d_input) = (&step.input[range.clone()], &mut step.d_input[range]);
-                d_input.fill(0.0);
-                for (d, &o) in step.d.chunks_exact(rows).zip(open_outputs) {
-                    let index = i * layer.outputs + o;
-                    let w = step.weights[index];
-                    let gates = &self.gates[index * rows..][..rows];
-                    let slopes = &self.slopes[index * rows..][..rows];
-                    step.weight_gradient[index] = simd::dot3(d, x, gates);
-                    step.log_alpha_gradient[index] = w * simd::dot3(d, x, slopes);
-                    for ((d_input, &d), &z) in d_input.iter_mut().zip(d).zip(gates) {
-                        *d_input = (w * d).mul_add(z, *d_input);
+        simd::vectorised(
+            #[inline(always)]
+            || {
+                for (column, &i) in self.open.iter().enumerate() {
+                    let range = column * rows..(column + 1) * rows;
+                    let (x, d_input) = (&step.input[range.clone()], &mut step.d_input[range]);
+                    d_input.fill(0.0);
+                    for (d, &o) in step.d.chunks_exact(rows).zip(open_outputs) {
+                        let index = i * layer.outputs + o;
+                        let w = step.weights[index];
+                        let gates = &self.gates[index * rows..][..rows];
+                        let slopes = &self.slopes[index * rows..][..rows];
+                        step.weight_gradient[index] = simd::dot3(d, x, gates);
+                        step.log_alpha_gradient[index] = w * simd::dot3(d, x, slopes);
+                        for ((d_input, &d), &z) in d_input.iter_mut().zip(d).zip(gates) {
+                            *d_input = (w * d).mul_add(z, *d_input);
+                        }
                     }
                 }
-            }
-        });
+            },
+        );
     }
 }
 
@@ -403,29 +418,32 @@ fn pack(
     let (outputs, k_out) = (layer.outputs, open_outputs.len());
     let per_weight = layer.weights_per_gate() == 1;
     let gated = mode == Mode::Weights && layer.gating != Gating::Plain;
-    simd::vectorised(|| {
-        for (row, &i) in open.iter().enumerate() {
-            let target = &mut packed[row * k_out..][..k_out];
-            let source = &weights[i * outputs..][..outputs];
-            if gated && per_weight {
-                let gates = &gates[i * outputs..][..outputs];
-                for (target, &o) in target.iter_mut().zip(open_outputs) {
-                    *target = gates[o] * source[o];
+    simd::vectorised(
+        #[inline(always)]
+        || {
+            for (row, &i) in open.iter().enumerate() {
+                let target = &mut packed[row * k_out..][..k_out];
+                let source = &weights[i * outputs..][..outputs];
+                if gated && per_weight {
+                    let gates = &gates[i * outputs..][..outputs];
+                    for (target, &o) in target.iter_mut().zip(open_outputs) {
+                        *target = gates[o] * source[o];
+                    }
+                    continue;
                 }
-                continue;
+                let gate = if gated { gates[i] } else { 1.0 };
+                if k_out == outputs {
+                    for (target, &source) in target.iter_mut().zip(source) {
+                        *target = gate * source;
+                    }
+                } else {
+                    for (target, &o) in target.iter_mut().zip(open_outputs) {
+                        *target = gate * source[o];
+                    }
+                }
             }
-            let gate = if gated { gates[i] } else { 1.0 };
-            if k_out == outputs {
-                for (target, &source) in target.iter_mut().zip(source) {
-                    *target = gate * source;
-                }
-            } else {
-                for (target, &o) in target.iter_mut().zip(open_outputs) {
-                    *target = gate * source[o];
-                }
-            }
-        }
-    });
+        },
+    );
 }
 
 /// product ← a·b on this thread; parallel work is split above this level, so that the bits do not depend on the number of threads.

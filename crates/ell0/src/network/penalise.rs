@@ -44,12 +44,15 @@ impl Architecture {
 /// ½ factor Σ w²; adds `active` times its gradient, factor·w.
 fn decay(w: &[f32], factor: f64, active: f64, d_w: &mut [f32]) -> f64 {
     let single = (factor * active) as f32;
-    simd::vectorised(|| {
-        for (d, &w) in d_w.iter_mut().zip(w) {
-            *d = single.mul_add(w, *d);
-        }
-        0.5 * factor * f64::from(simd::dot(w, w))
-    })
+    simd::vectorised(
+        #[inline(always)]
+        || {
+            for (d, &w) in d_w.iter_mut().zip(w) {
+                *d = single.mul_add(w, *d);
+            }
+            0.5 * factor * f64::from(simd::dot(w, w))
+        },
+    )
 }
 
 /// Weights without gates: always open.
@@ -132,25 +135,28 @@ fn weight_gates(
         .zip(w.chunks(BLOCK))
         .zip(d_w.chunks_mut(BLOCK))
         .zip(d_log_alpha.chunks_mut(BLOCK));
-    simd::vectorised(|| {
-        for (((log_alphas, w), d_w), d_log_alpha) in blocks {
-            let mut costs = [0f32; BLOCK];
-            for ((((cost, &a), &w), d_w), d_a) in costs
-                .iter_mut()
-                .zip(log_alphas)
-                .zip(w)
-                .zip(d_w)
-                .zip(d_log_alpha)
-            {
-                let active = simd::sigmoid(a + shift);
-                let price = (0.5 * weight_decay * w).mul_add(w, lambda);
-                *cost = active * price;
-                *d_w = (active * weight_decay).mul_add(w, *d_w);
-                *d_a = (active * (1.0 - active)).mul_add(price, *d_a);
+    simd::vectorised(
+        #[inline(always)]
+        || {
+            for (((log_alphas, w), d_w), d_log_alpha) in blocks {
+                let mut costs = [0f32; BLOCK];
+                for ((((cost, &a), &w), d_w), d_a) in costs
+                    .iter_mut()
+                    .zip(log_alphas)
+                    .zip(w)
+                    .zip(d_w)
+                    .zip(d_log_alpha)
+                {
+                    let active = simd::sigmoid(a + shift);
+                    let price = (0.5 * weight_decay * w).mul_add(w, lambda);
+                    *cost = active * price;
+                    *d_w = (active * weight_decay).mul_add(w, *d_w);
+                    *d_a = (active * (1.0 - active)).mul_add(price, *d_a);
+                }
+                total += f64::from(simd::sum(&costs));
             }
-            total += f64::from(simd::sum(&costs));
-        }
-    });
+        },
+    );
     if let Some(prior) = penalty.prior() {
         for (&a, d_a) in log_alphas.iter().zip(d_log_alpha) {
             let (divergence, slope) = prior.divergence(f64::from(a) + gate.active_shift());

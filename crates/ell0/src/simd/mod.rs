@@ -80,30 +80,36 @@ pub(crate) fn sum(a: &[f32]) -> f32 {
 
 /// Σ aᵢ² in double precision, vectorised: the squared norm of a gradient, infinite or NaN as soon as one entry is.
 pub(crate) fn squared_norm(a: &[f32]) -> f64 {
-    vectorised(|| {
-        a.chunks(1024)
-            .map(|block| {
-                let mut lanes = [0f64; 16];
-                let (head, tail) = block.as_chunks::<16>();
-                for values in head {
-                    for (lane, &value) in lanes.iter_mut().zip(values) {
+    vectorised(
+        #[inline(always)]
+        || {
+            a.chunks(1024)
+                .map(|block| {
+                    let mut lanes = [0f64; 16];
+                    let (head, tail) = block.as_chunks::<16>();
+                    for values in head {
+                        for (lane, &value) in lanes.iter_mut().zip(values) {
+                            *lane += f64::from(value) * f64::from(value);
+                        }
+                    }
+                    for (lane, &value) in lanes.iter_mut().zip(tail) {
                         *lane += f64::from(value) * f64::from(value);
                     }
-                }
-                for (lane, &value) in lanes.iter_mut().zip(tail) {
-                    *lane += f64::from(value) * f64::from(value);
-                }
-                lanes.iter().sum::<f64>()
-            })
-            .sum()
-    })
+                    lanes.iter().sum::<f64>()
+                })
+                .sum()
+        },
+    )
 }
 
 /// yᵢ += xᵢ.
 pub(crate) fn add_assign(y: &mut [f32], x: &[f32]) {
-    vectorised(|| {
-        for (y, &x) in y.iter_mut().zip(x) {
-            *y += x;
-        }
-    });
+    vectorised(
+        #[inline(always)]
+        || {
+            for (y, &x) in y.iter_mut().zip(x) {
+                *y += x;
+            }
+        },
+    );
 }

@@ -93,14 +93,17 @@ impl Adam {
                 &mut self.first[range.clone()],
                 &mut self.second[range.clone()],
             );
-            simd::vectorised(|| {
-                for (((p, &g), m), v) in p.iter_mut().zip(g).zip(m).zip(v) {
-                    let g = g * scale;
-                    *m = keep1.mul_add(*m, add1 * g);
-                    *v = keep2.mul_add(*v, add2 * g * g);
-                    *p -= rate * *m / v.sqrt().mul_add(unroot, eps);
-                }
-            });
+            simd::vectorised(
+                #[inline(always)]
+                || {
+                    for (((p, &g), m), v) in p.iter_mut().zip(g).zip(m).zip(v) {
+                        let g = g * scale;
+                        *m = keep1.mul_add(*m, add1 * g);
+                        *v = keep2.mul_add(*v, add2 * g * g);
+                        *p -= rate * *m / v.sqrt().mul_add(unroot, eps);
+                    }
+                },
+            );
         }
     }
 }

@@ -145,7 +145,7 @@ fn training_learns_and_prunes() {
         epochs: 60,
         batch_size: 128,
         learning_rate: 5e-3,
-        gate_learning_rate: Some(1e-2),
+        gate_learning_rate: Some(5e-2),
         ..FitConfig::default()
     };
     let mut trainer = Trainer::new(
@@ -159,6 +159,14 @@ fn training_learns_and_prunes() {
     trainer.fit(&mut Silent).unwrap();
     let after = trainer.evaluate(&test).unwrap();
     assert!(after < 0.05 * before, "{before} → {after}");
+    eprintln!(
+        "{after} {:?}",
+        trainer
+            .history()
+            .iter()
+            .map(|r| r.expected_l0)
+            .collect::<Vec<_>>()
+    );
     let history = trainer.history();
     assert_eq!(history.len(), 60);
     assert!(history[59].expected_l0 < 0.9 * history[0].expected_l0);

@@ -202,11 +202,14 @@ impl<'a> Trainer<'a> {
             .step(self.model.parameters_mut(), gradient, scale as f32, &groups);
         if let (Some(average), Some(decay)) = (&mut self.average, self.config.average) {
             let (decay, parameters) = (decay as f32, self.model.parameters());
-            simd::vectorised(|| {
-                for (average, &p) in average.iter_mut().zip(parameters) {
-                    *average = decay.mul_add(*average - p, p);
-                }
-            });
+            simd::vectorised(
+                #[inline(always)]
+                || {
+                    for (average, &p) in average.iter_mut().zip(parameters) {
+                        *average = decay.mul_add(*average - p, p);
+                    }
+                },
+            );
         }
         self.sums.error += error;
         self.sums.penalty += penalty;
