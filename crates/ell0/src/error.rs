@@ -59,6 +59,18 @@ pub enum Error {
         /// What would be right.
         expected: String,
     },
+    /// A text that cannot be read.
+    #[error("cannot read {what}: expected {expected} here\n    {text}\n    {marker}^", marker = " ".repeat(text.chars().count().min(text[..*place].chars().count())))]
+    Syntax {
+        /// What the text should be.
+        what: &'static str,
+        /// The text.
+        text: String,
+        /// Where it goes wrong, in bytes from the start.
+        place: usize,
+        /// What would be right there.
+        expected: String,
+    },
     /// Training produced a number that is not finite. The state before that step is kept.
     #[error(
         "training stopped at step {step}: the {quantity} became {value}. The parameters from before that step are kept; \

@@ -21,7 +21,9 @@
 //!
 //! This crate reads and writes no files but checkpoints, prints nothing and looks at no clock.
 
+pub mod equation;
 pub mod error;
+pub mod features;
 pub mod gates;
 pub mod network;
 pub mod rng;

@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use ell0::{
+    features::Library,
     gates::{HardConcrete, Penalty},
     network::{Activation, Architecture, Dense, Draw, GateSpec, Gating, Loss, Mlp, Noise, Pass},
     training::{Adam, AdamConfig},
@@ -210,5 +211,53 @@ fn golden_networks() {
         );
         let compacted = model.compact().unwrap().predict(&rows).unwrap();
         assert_tensor("prediction of the compacted network", &compacted, &want);
+    }
+}
+
+#[test]
+fn golden_features() {
+    let file = golden("features.json");
+    let cases = file.as_array().unwrap();
+    assert!(cases.len() >= 52);
+    for case in cases {
+        let whole = |name: &str| case[name].as_u64().unwrap() as u32;
+        let polynomial = || Library::Polynomial {
+            degree: whole("degree"),
+            bias: case["include_bias"].as_bool().unwrap_or(true),
+            interactions: case["include_interaction"].as_bool().unwrap_or(true),
+            interactions_only: false,
+        };
+        let library = match case["kind"].as_str().unwrap() {
+            "polynomial" => polynomial(),
+            "fourier" => Library::fourier(whole("n_frequencies")),
+            "polynomial+fourier" => {
+                Library::Sum(vec![polynomial(), Library::fourier(whole("n_frequencies"))])
+            }
+            other => panic!("unknown kind {other}"),
+        };
+        let rows: Vec<Vec<f64>> = case["x"].as_array().unwrap().iter().map(flatten).collect();
+        let inputs: Vec<String> = (0..rows[0].len()).map(|i| format!("x{i}")).collect();
+        let features = library.features(&inputs).unwrap();
+        let names: Vec<&str> = case["names"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|n| n.as_str().unwrap())
+            .collect();
+        assert_eq!(features.names(), names);
+        let by_column: Vec<f64> = (0..inputs.len())
+            .flat_map(|c| rows.iter().map(move |row| row[c]))
+            .collect();
+        let values = features.evaluate(&by_column).unwrap();
+        for (row, want) in case["values"].as_array().unwrap().iter().enumerate() {
+            for (column, want) in flatten(want).iter().enumerate() {
+                let got = values[column * rows.len() + row];
+                assert!(
+                    (got - want).abs() <= 1e-14 * (1.0 + want.abs()),
+                    "{}: {got}, {want}",
+                    names[column]
+                );
+            }
+        }
     }
 }

@@ -1,0 +1,26 @@
+//! Closed-form expressions with named variables: the hinge between learning a model and using it.
+//!
+//! - [`Expression`]: built from a model or read from text, evaluated over many rows, differentiated, printed as text and LaTeX.
+//! - [`Node`]: the tree inside.
+//!
+//! ```
+//! use ell0::equation::Expression;
+//! let law: Expression = Expression::parse("2*tanh(-4.66*sin_theta - 0.5*theta_dot)", &["sin_theta", "theta_dot"])?;
+//! assert!((law.evaluate_row(&[0.1, 0.0]) - 2.0 * (-0.466f64).tanh()).abs() < 1e-15);
+//! let slope = law.derivative("theta_dot")?;
+//! assert!((slope.evaluate_row(&[0.0, 0.0]) + 1.0).abs() < 1e-15);
+//! # Ok::<(), ell0::Error>(())
+//! ```
+
+mod derivative;
+mod evaluate;
+mod expression;
+mod latex;
+mod parse;
+mod text;
+
+pub use evaluate::Evaluator;
+pub use expression::{Expression, Node};
+
+#[cfg(test)]
+mod tests;

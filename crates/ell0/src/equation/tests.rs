@@ -1,0 +1,226 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::features::{Function, Library};
+
+const NAMES: [&str; 3] = ["x", "theta_dot", "odd name"];
+
+fn parse(text: &str) -> Expression {
+    Expression::parse(text, &NAMES).unwrap()
+}
+
+#[test]
+fn text_is_read_with_the_usual_precedence() {
+    let row = [2.0, 3.0, 5.0];
+    for (text, want) in [
+        ("1 + 2*x", 5.0),
+        ("-x^2", -4.0),
+        ("(-x)^2", 4.0),
+        ("2 x theta_dot", 12.0),
+        ("2.5 x^2 sin(1 theta_dot)", 10.0 * 3f64.sin()),
+        ("x/theta_dot/2", 1.0 / 3.0),
+        ("1 - 2 - 3", -4.0),
+        ("2 - -x", 4.0),
+        ("x**-1", 0.5),
+        ("x^-0.5", 0.5f64.sqrt()),
+        ("`odd name` + 1e-3", 5.001),
+        ("2*tanh(-x + 1)", 2.0 * (-1f64).tanh()),
+        (
+            "sqrt(abs(-x)) * sign(x) + log(exp(x)) + cos(0)",
+            2f64.sqrt() + 3.0,
+        ),
+        (".5x", 1.0),
+        ("2(x + 1)(x - 1)", 6.0),
+    ] {
+        let got = parse(text).evaluate_row(&row);
+        assert!((got - want).abs() < 1e-14, "{text}: {got}, want {want}");
+    }
+}
+
+#[test]
+fn text_that_cannot_be_read_is_marked() {
+    for (text, words) in [
+        ("1 + ", "a number, a variable"),
+        ("(x + 1", "`)`"),
+        ("x + theta_dott", "the nearest is `theta_dot`"),
+        ("x^theta_dot", "a constant exponent"),
+        ("sin x", "a known variable"),
+        ("x $ 2", "an operator"),
+        ("1e999", "a finite number"),
+        ("", "a number, a variable"),
+        ("`x", "closing backtick"),
+    ] {
+        let error = Expression::parse(text, &NAMES).unwrap_err().to_string();
+        assert!(error.contains(words), "{text}: {error}");
+    }
+    assert!(Expression::parse(&"(".repeat(100_000), &NAMES).is_err());
+    assert!(Expression::parse(&"2^".repeat(100_000), &NAMES).is_err());
+    assert!(Expression::parse(&"sin(".repeat(100_000), &NAMES).is_err());
+}
+
+#[test]
+fn text_and_latex_look_as_they_should() {
+    let law = parse("-4.66123*x - 0.5*theta_dot + 2*x^2*tanh(theta_dot) - x");
+    assert_eq!(
+        format!("{law:.3}"),
+        "-4.66*x - 0.5*theta_dot + 2*x^2*tanh(theta_dot) - x"
+    );
+    assert_eq!(
+        law.latex(3),
+        "-4.66 \\, x - 0.5 \\, \\dot{\\theta} + 2 \\, x^{2} \\, \\tanh\\left(\\dot{\\theta}\\right) - \\, x"
+    );
+    assert_eq!(
+        parse("(x + 1)^2 * (x - 2)").to_string(),
+        "(1 + x)^2*(-2 + x)"
+    );
+    assert_eq!(
+        parse("1.5e-7*`odd name`").to_string(),
+        "0.00000015*`odd name`"
+    );
+    assert_eq!(parse("1.5e-7*x").latex(4), "1.5 \\cdot 10^{-7} \\, x");
+    let named = Expression::parse("x0*sin_theta", &["x0", "sin_theta"]).unwrap();
+    assert_eq!(named.latex(3), "x_{0} \\, \\sin \\theta");
+}
+
+#[test]
+fn a_linear_combination_of_terms_is_an_expression() {
+    let features = "polynomial(2) + fourier(2)"
+        .parse::<Library>()
+        .unwrap()
+        .features(&["a", "b"])
+        .unwrap();
+    let pick = |name: &str| {
+        features
+            .terms()
+            .iter()
+            .zip(features.names())
+            .find(|(_, n)| *n == name)
+            .unwrap()
+            .0
+    };
+    let terms = [
+        (2.0, pick("1")),
+        (-0.5, pick("a b")),
+        (3.0, pick("sin(2 b)")),
+    ];
+    let law = Expression::linear(features.inputs().to_vec(), terms).unwrap();
+    assert_eq!(law.to_string(), "2 - 0.5*a*b + 3*sin(2*b)");
+    assert_eq!(
+        Expression::linear(vec!["a".into()], [])
+            .unwrap()
+            .to_string(),
+        "0"
+    );
+}
+
+#[test]
+fn derivatives_are_right() {
+    for text in [
+        "x^3*theta_dot",
+        "sin(2*x)*cos(x)",
+        "exp(-x^2)",
+        "log(1 + x^2)",
+        "sqrt(2 + x)",
+        "tanh(3*x)*x",
+        "abs(x)*x",
+        "1/(1 + x^2)",
+        "x^-0.5",
+        "sign(x)*x",
+    ] {
+        let law = parse(text);
+        let slope = law.derivative("x").unwrap();
+        for x in [0.3, 1.7] {
+            let at = |x: f64| law.evaluate_row(&[x, 0.7, 0.0]);
+            let want = (at(x + 1e-6) - at(x - 1e-6)) / 2e-6;
+            let got = slope.evaluate_row(&[x, 0.7, 0.0]);
+            assert!(
+                (got - want).abs() < 1e-8 * (1.0 + want.abs()),
+                "{text} at {x}: {got}, {want}"
+            );
+        }
+    }
+    assert!(
+        parse("x")
+            .derivative("y")
+            .unwrap_err()
+            .to_string()
+            .contains("the variables are x, theta_dot")
+    );
+}
+
+fn nodes() -> impl Strategy<Value = Node> {
+    let number = prop_oneof![
+        -5.0..5.0f64,
+        Just(1.0),
+        Just(-1.0),
+        Just(0.0),
+        Just(1e-300),
+        Just(-3e20)
+    ];
+    let leaf = prop_oneof![
+        number.prop_map(Node::Number),
+        (0..3usize).prop_map(Node::Variable)
+    ];
+    leaf.prop_recursive(5, 40, 4, |inner| {
+        let functions = prop::sample::select(Function::ALL.map(|(f, _)| f).to_vec());
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 1..4).prop_map(Node::sum),
+            prop::collection::vec(inner.clone(), 1..4).prop_map(Node::product),
+            (
+                inner.clone(),
+                prop::sample::select(vec![2.0, 3.0, -1.0, 0.5, -2.0])
+            )
+                .prop_map(|(n, e)| Node::power(n, e)),
+            (functions, inner).prop_map(|(f, n)| Node::call(f, n)),
+        ]
+    })
+}
+
+fn same(a: f64, b: f64) -> bool {
+    a.is_nan() && b.is_nan() || a == b || (a - b).abs() <= 1e-9 * (a.abs() + b.abs())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// What is printed with all digits is read back as an expression with the same values.
+    #[test]
+    fn text_is_read_as_it_is_written(root in nodes(), row in prop::array::uniform3(-2.0..2.0f64)) {
+        let law = Expression::new(NAMES.map(String::from).to_vec(), root).unwrap();
+        let text = law.to_string();
+        // Constants may have folded to infinity or NaN, which text does not hold.
+        let mut finite = true;
+        law.root().visit(&mut |node| if let Node::Number(v) = node { finite &= v.is_finite() });
+        prop_assume!(finite);
+        let read = Expression::parse(&text, &NAMES).unwrap();
+        let (a, b) = (law.evaluate_row(&row), read.evaluate_row(&row));
+        prop_assert!(same(a, b) || !a.is_finite() || !b.is_finite(), "{}: {} and {}", text, a, b);
+        let json = serde_json::to_string(&law).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Expression>(&json).unwrap().to_string(), read.to_string());
+    }
+
+    /// Many rows at once and one row at a time agree.
+    #[test]
+    fn columns_agree_with_rows(root in nodes(), rows in 1..600usize, seed: u64) {
+        let law = Expression::new(NAMES.map(String::from).to_vec(), root).unwrap();
+        let mut rng = crate::rng::Stream::new(seed).at(0);
+        let columns: Vec<f64> = (0..3 * rows).map(|_| rng.normal()).collect();
+        let values = law.evaluate(&columns, rows).unwrap();
+        for row in [0, rows / 2, rows - 1] {
+            let want = law.evaluate_row(&[columns[row], columns[rows + row], columns[2 * rows + row]]);
+            prop_assert!(same(values[row], want) || !want.is_finite(), "{}: {} and {}", law, values[row], want);
+        }
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC{0,60}") {
+        let _ = Expression::parse(&text, &NAMES);
+    }
+
+    #[test]
+    fn nearly_right_text_is_read_or_refused(text in "(x|theta_dot|sin|tanh|[()+*/^. 0-9e`-]){0,16}") {
+        if let Ok(law) = Expression::parse(&text, &NAMES) {
+            let _ = (law.to_string(), law.latex(3), law.derivative("x").unwrap().evaluate_row(&[1.0, 2.0, 3.0]));
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! An expression as plain text, which can be read back: `0.75*sin_theta + 2*x^2*tanh(u) - 1`.
+
+use std::fmt::{self, Display, Write};
+
+use super::{Expression, Node};
+
+/// A name as it is printed: as it is, or between backticks where it could not be read back otherwise.
+pub(super) fn name(name: &str) -> String {
+    if is_plain(name) {
+        name.to_string()
+    } else {
+        format!("`{}`", name.replace('`', "``"))
+    }
+}
+
+/// Whether a name is a word of letters, digits, dots and underscores that is not a function's.
+fn is_plain(name: &str) -> bool {
+    let mut characters = name.chars();
+    characters
+        .next()
+        .is_some_and(|c| c.is_alphabetic() || c == '_')
+        && characters.all(|c| c.is_alphanumeric() || c == '_' || c == '.')
+        && name.parse::<crate::features::Function>().is_err()
+        && !matches!(name, "inf" | "NaN" | "nan")
+}
+
+/// Digits after the point, or all of them.
+fn number(f: &mut impl Write, value: f64, digits: Option<usize>) -> fmt::Result {
+    match digits {
+        // Significant digits: a coefficient of 1e-5 is not 0.000.
+        Some(digits) if value != 0.0 && value.is_finite() => {
+            let text = format!("{value:.*e}", digits.saturating_sub(1));
+            write!(f, "{}", text.parse::<f64>().unwrap_or(value))
+        }
+        _ => write!(f, "{value}"),
+    }
+}
+
+/// How tightly a node must bind to stand without brackets.
+#[derive(PartialEq, PartialOrd)]
+enum Binding {
+    Sum,
+    Product,
+    Power,
+}
+
+impl Node {
+    fn write(
+        &self,
+        f: &mut impl Write,
+        variables: &[String],
+        digits: Option<usize>,
+        outer: Binding,
+    ) -> fmt::Result {
+        let (own, negative) = match self {
+            Node::Sum(_) => (Binding::Sum, false),
+            Node::Product(parts) => (
+                Binding::Product,
+                matches!(parts.first(), Some(Node::Number(v)) if v.is_sign_negative()),
+            ),
+            // A negative number next to another factor, or under a power, needs brackets.
+            Node::Number(value) if value.is_sign_negative() => (Binding::Sum, true),
+            Node::Power(..) => (Binding::Product, false),
+            _ => (Binding::Power, false),
+        };
+        let bracket = own < outer || (negative && outer > Binding::Sum);
+        if bracket {
+            f.write_char('(')?;
+        }
+        match self {
+            Node::Number(value) => number(f, *value, digits)?,
+            Node::Variable(index) => f.write_str(&name(&variables[*index]))?,
+            Node::Sum(parts) => {
+                for (index, part) in parts.iter().enumerate() {
+                    let mut text = String::new();
+                    part.write(&mut text, variables, digits, Binding::Sum)?;
+                    match (index, text.strip_prefix('-')) {
+                        (0, _) => f.write_str(&text)?,
+                        (_, Some(rest)) => write!(f, " - {rest}")?,
+                        (_, None) => write!(f, " + {text}")?,
+                    }
+                }
+            }
+            Node::Product(parts) => {
+                for (index, part) in parts.iter().enumerate() {
+                    if index == 0
+                        && parts.len() > 1
+                        && let Node::Number(value) = part
+                    {
+                        if *value == -1.0 {
+                            f.write_char('-')?;
+                        } else {
+                            number(f, *value, digits)?;
+                            f.write_char('*')?;
+                        }
+                        continue;
+                    }
+                    if index > 0 && !matches!((index, &parts[0]), (1, Node::Number(_))) {
+                        f.write_char('*')?;
+                    }
+                    part.write(f, variables, digits, Binding::Product)?;
+                }
+            }
+            Node::Power(inner, exponent) => {
+                inner.write(f, variables, digits, Binding::Power)?;
+                write!(f, "^{exponent}")?;
+            }
+            Node::Call(function, inner) => {
+                write!(f, "{function}(")?;
+                inner.write(f, variables, digits, Binding::Sum)?;
+                f.write_char(')')?;
+            }
+        }
+        if bracket {
+            f.write_char(')')?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Expression {
+    /// With all digits, or with as many significant ones as the precision says: `format!("{law:.4}")`.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let digits = f.precision();
+        let mut text = String::new();
+        self.root
+            .write(&mut text, &self.variables, digits, Binding::Sum)?;
+        f.write_str(&text)
+    }
+}

@@ -1,0 +1,229 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn names(library: &str, inputs: &[&str]) -> Vec<String> {
+    library
+        .parse::<Library>()
+        .unwrap()
+        .features(inputs)
+        .unwrap()
+        .names()
+        .to_vec()
+}
+
+#[test]
+fn libraries_have_the_terms_they_say() {
+    assert_eq!(
+        names("polynomial(2)", &["a", "b"]),
+        ["1", "a", "b", "a^2", "a b", "b^2"]
+    );
+    assert_eq!(
+        names("polynomial(3, no-bias, no-interactions)", &["a", "b"]),
+        ["a", "b", "a^2", "b^2", "a^3", "b^3"]
+    );
+    assert_eq!(
+        names("polynomial(3, interactions-only)", &["a", "b", "c"]),
+        ["1", "a", "b", "c", "a b", "a c", "b c", "a b c"]
+    );
+    assert_eq!(
+        names("polynomial(5, interactions-only, no-bias)", &["a", "b"]),
+        ["a", "b", "a b"]
+    );
+    assert_eq!(
+        names("fourier(1, interactions)", &["a", "b"]),
+        [
+            "sin(1 a)",
+            "cos(1 a)",
+            "sin(1 b)",
+            "cos(1 b)",
+            "sin(1 a) cos(1 a)",
+            "sin(1 a) sin(1 b)",
+            "sin(1 a) cos(1 b)",
+            "cos(1 a) sin(1 b)",
+            "cos(1 a) cos(1 b)",
+            "sin(1 b) cos(1 b)"
+        ]
+    );
+    assert_eq!(
+        names("fourier(2, no-cos)", &["a"]),
+        ["sin(1 a)", "sin(2 a)"]
+    );
+    assert_eq!(
+        names("functions(exp, reciprocal)", &["a", "b"]),
+        ["exp(a)", "exp(b)", "a^-1", "b^-1"]
+    );
+    assert_eq!(
+        names("polynomial(1)[b] * functions(tanh)[a]", &["a", "b"]),
+        ["tanh(a)", "b tanh(a)"]
+    );
+    assert_eq!(
+        names(
+            "polynomial(1, no-bias) * polynomial(1, no-bias)",
+            &["a", "b"]
+        ),
+        ["a^2", "a b", "b^2"]
+    );
+    assert_eq!(
+        names("polynomial(2) without {a^2, 1}", &["a", "b"]),
+        ["a", "b", "a b", "b^2"]
+    );
+    assert_eq!(
+        names(
+            "(polynomial(2) + fourier(1)) only {a b, sin(1 b)}",
+            &["a", "b"]
+        ),
+        ["a b", "sin(1 b)"]
+    );
+    // The pendulum's libraries: 35 monomials, 8 + 28 Fourier terms on four inputs.
+    assert_eq!(
+        names(
+            "polynomial(3) + fourier(1, interactions)",
+            &["a", "b", "c", "d"]
+        )
+        .len(),
+        35 + 36
+    );
+    let twice = "polynomial(1) + polynomial(2)"
+        .parse::<Library>()
+        .unwrap()
+        .features(&["a"])
+        .unwrap();
+    assert_eq!(twice.names(), ["1", "a", "a^2"]);
+    assert_eq!(twice.repeated(), ["1", "a"]);
+}
+
+#[test]
+fn errors_mark_the_place_or_name_the_nearest() {
+    let message = |text: &str| match text.parse::<Library>() {
+        Err(error) => error.to_string(),
+        Ok(library) => library.features(&["theta", "u"]).unwrap_err().to_string(),
+    };
+    for (text, words) in [
+        ("polynom(3)", "`polynomial(…)`"),
+        ("polynomial(3", "`)`"),
+        ("polynomial()", "a degree, as in `polynomial(3)`"),
+        ("polynomial(-3)", "a degree"),
+        ("polynomial(2, bias)", "one of no-bias"),
+        ("polynomial(2) fourier(1)", "the end"),
+        ("functions(exp, gamma)", "a function: exp"),
+        ("(polynomial(2) + fourier(1)", "`)`"),
+        ("polynomial(2) without {", "`}`"),
+        ("polynomial(2)[]", "a name"),
+        ("", "`polynomial(…)`"),
+        ("polynomial(2)[teta]", "the nearest is `theta`"),
+        ("polynomial(2) only {theta^3}", "the nearest is `theta^2`"),
+        ("polynomial(101)", "degree = 101"),
+        ("polynomial(90)", "at most 10,000 terms"),
+        ("fourier(0)", "frequencies = 0"),
+        ("fourier(1, no-sin, no-cos)", "must be left"),
+    ] {
+        if text == "polynomial(90)" {
+            assert!(
+                "polynomial(90)"
+                    .parse::<Library>()
+                    .unwrap()
+                    .features(&["a", "b", "c", "d"])
+                    .unwrap_err()
+                    .to_string()
+                    .contains(words)
+            );
+            continue;
+        }
+        assert!(message(text).contains(words), "{text}: {}", message(text));
+    }
+    // The place is marked under the text.
+    let error = "polynomial(2) + furier(1)"
+        .parse::<Library>()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("polynomial(2) + furier(1)\n                    ^"),
+        "{error}"
+    );
+    assert!(
+        Library::polynomial(2)
+            .features(&["x", "x"])
+            .unwrap_err()
+            .to_string()
+            .contains("its own name")
+    );
+    assert!(Library::polynomial(2).features::<&str>(&[]).is_err());
+}
+
+fn libraries() -> impl Strategy<Value = Library> {
+    let leaf = prop_oneof![
+        (0..4u32, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+            |(degree, bias, interactions, interactions_only)| Library::Polynomial {
+                degree,
+                bias,
+                interactions,
+                interactions_only
+            }
+        ),
+        (1..3u32, any::<bool>(), any::<bool>()).prop_map(|(frequencies, sin, interactions)| {
+            Library::Fourier {
+                frequencies,
+                sin,
+                cos: true,
+                interactions,
+            }
+        }),
+        prop::collection::vec(
+            prop_oneof![
+                Just(None),
+                Just(Some(Function::Exp)),
+                Just(Some(Function::Sign))
+            ],
+            1..3
+        )
+        .prop_map(|functions| Library::Functions { functions }),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        let names = prop::collection::vec("[a-z, \"{}\\\\]{1,6}", 1..3);
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 2..4).prop_map(Library::Sum),
+            prop::collection::vec(inner.clone(), 2..3).prop_map(Library::Product),
+            (inner.clone(), names.clone()).prop_map(|(l, n)| Library::On(Box::new(l), n)),
+            (inner.clone(), names.clone()).prop_map(|(l, n)| Library::Only(Box::new(l), n)),
+            (inner, names).prop_map(|(l, n)| Library::Without(Box::new(l), n)),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn text_is_read_as_it_is_written(library in libraries()) {
+        let text = library.to_string();
+        prop_assert_eq!(text.parse::<Library>().unwrap(), library, "{}", text);
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC{0,60}") {
+        let _ = text.parse::<Library>();
+    }
+
+    #[test]
+    fn nearly_right_text_is_read_or_refused(text in "(polynomial|fourier|functions|only|without|[(){}\\[\\],+* 0-9a\"-]){0,12}") {
+        if let Ok(library) = text.parse::<Library>() {
+            let _ = library.features(&["a", "b"]);
+        }
+    }
+
+    /// Columns agree with the terms' own values, row by row.
+    #[test]
+    fn columns_agree_with_terms(library in libraries(), rows in 1..40usize, seed: u64) {
+        let inputs = ["a", "b", "c"];
+        let Ok(features) = library.features(&inputs) else { return Ok(()) };
+        let mut rng = crate::rng::Stream::new(seed).at(0);
+        let x: Vec<f64> = (0..rows * 3).map(|_| rng.normal()).collect();
+        let values = features.evaluate(&x).unwrap();
+        for (k, term) in features.terms().iter().enumerate() {
+            for row in 0..rows {
+                let want = term.apply(&[x[row], x[rows + row], x[2 * rows + row]]);
+                let got = values[k * rows + row];
+                prop_assert!((got - want).abs() <= 1e-12 * (1.0 + want.abs()) || got.is_nan() && want.is_nan());
+            }
+        }
+    }
+}
