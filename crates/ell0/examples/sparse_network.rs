@@ -27,7 +27,7 @@ fn main() -> ell0::Result<()> {
     let mut trainer = Trainer::new(model, config, &data, None)?;
     trainer.fit(&mut Silent)?;
 
-    let size = trainer.model().complexity();
+    let size = trainer.model().complexity()?;
     println!("error {:.4}", trainer.evaluate(&data)?);
     println!("inputs read: {:?}", trainer.model().compact()?.inputs());
     println!(

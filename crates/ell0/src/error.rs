@@ -71,18 +71,20 @@ pub enum Error {
         /// What would be right there.
         expected: String,
     },
-    /// Training produced a number that is not finite. The state before that step is kept.
+    /// Training produced a number that is not finite. The last state with a finite loss is kept.
     #[error(
-        "training stopped at step {step}: the {quantity} became {value}. The parameters from before that step are kept; \
+        "training stopped at step {step}: the {quantity} became {value}. The state after step {kept}, the last one with a finite loss, is kept; \
          try a smaller learning rate, gradient clipping, or scaled data"
     )]
     NotFinite {
-        /// The step, counted from 1, whose update was not applied.
+        /// The step, counted from 1, at which it showed.
         step: u64,
         /// Which quantity was not finite.
         quantity: &'static str,
         /// Its value.
         value: f64,
+        /// The step whose state is kept.
+        kept: u64,
     },
     /// A file that is not a checkpoint, or not of this model.
     #[error("checkpoint {}: {reason}", path.display())]

@@ -1,4 +1,4 @@
-//! A training step allocates nothing: counted by an allocator.
+//! A training step on one thread allocates nothing: counted by an allocator.
 
 #![allow(unsafe_code, reason = "an allocator cannot be written without")]
 
@@ -53,15 +53,22 @@ fn a_step_allocates_nothing() {
             per: Per::Weight,
             ..spec
         }),
+        Some(GateSpec {
+            per: Per::Weight,
+            noise: NoisePer::Row,
+            ..spec
+        }),
     ] {
         let config = MlpConfig {
             gates,
-            ..MlpConfig::new([4, 64, 64, 3], Activation::Elu)
+            ..MlpConfig::new([4, 32, 32, 3], Activation::Elu)
         };
         let model = Mlp::new(&config, &Stream::new(0)).unwrap();
         let penalty = Penalty::expected_l0(1e-4)
             .unwrap()
             .with_weight_decay(1e-4)
+            .and_then(|p| p.with_prior(0.1, 1e-4))
+            .and_then(|p| p.with_l1(1e-5))
             .unwrap();
         let config = FitConfig {
             batch_size: 300,

@@ -161,16 +161,17 @@ fn golden_networks() {
                 shared: &noise,
                 rows: &[],
             });
-            let prediction = pass.forward(&architecture, &parameters, &x, draw).unwrap();
+            let prediction = pass.forward(&parameters, &x, draw).unwrap();
             let want: Vec<f64> = columns(&step["prediction"])
                 .iter()
                 .map(|&p| f64::from(p))
                 .collect();
             assert_tensor(&what("prediction"), prediction, &want);
-            let mse = pass.loss(Loss::MeanSquaredError, &y, rows);
-            pass.backward(&architecture, &parameters, &mut gradient, None)
+            let mse = pass.loss(Loss::MeanSquaredError, &y, rows).unwrap();
+            pass.backward(&parameters, &mut gradient, None).unwrap();
+            let penalty = architecture
+                .penalise(&parameters, &penalty, &mut gradient)
                 .unwrap();
-            let penalty = architecture.penalise(&parameters, &penalty, &mut gradient);
             assert_tensor(&what("mse"), &[mse as f32], &[number(&step["mse"])]);
             assert_tensor(
                 &what("penalty"),
@@ -190,7 +191,8 @@ fn golden_networks() {
                 &gradient,
                 1.0,
                 &[(everything.clone(), field("lr"))],
-            );
+            )
+            .unwrap();
             let want = tensors(
                 &step["after_weights"],
                 &step["after_biases"],

@@ -86,7 +86,7 @@ impl Gates {
                 Ok((estimator.name(), m))
             })
             .collect::<ell0::Result<Vec<_>>>()?;
-        let smoothed = f.expectation(&gate, &log_alpha).1;
+        let smoothed = f.expectation(&gate, &log_alpha)?.1;
         let mut out = stdout().lock();
         if self.json {
             let object = self.to_json(&gate, &exact, &smoothed, &measured);

@@ -24,15 +24,18 @@ fn is_plain(name: &str) -> bool {
         && !matches!(name, "inf" | "NaN" | "nan")
 }
 
-/// Digits after the point, or all of them.
+/// A number with so many significant digits, or with all of them; very small and very large ones with an exponent.
 fn number(f: &mut impl Write, value: f64, digits: Option<usize>) -> fmt::Result {
-    match digits {
-        // Significant digits: a coefficient of 1e-5 is not 0.000.
-        Some(digits) if value != 0.0 && value.is_finite() => {
-            let text = format!("{value:.*e}", digits.saturating_sub(1));
-            write!(f, "{}", text.parse::<f64>().unwrap_or(value))
-        }
-        _ => write!(f, "{value}"),
+    let rounded = match digits {
+        Some(digits) => format!("{value:.*e}", digits.saturating_sub(1))
+            .parse()
+            .unwrap_or(value),
+        None => value,
+    };
+    if rounded == 0.0 || (1e-5..1e16).contains(&rounded.abs()) {
+        write!(f, "{rounded}")
+    } else {
+        write!(f, "{rounded:e}")
     }
 }
 

@@ -80,8 +80,8 @@ impl Quadratic {
 
     /// E\[f(z)\] for independent hard-concrete gates and its gradient by log α, in closed form:
     /// f(E\[z\]) + Σ_j G_jj w_j² Var\[z_j\].
-    pub fn expectation(&self, gate: &HardConcrete, log_alpha: &[f64]) -> (f64, Vec<f64>) {
-        let n = self.gates();
+    pub fn expectation(&self, gate: &HardConcrete, log_alpha: &[f64]) -> Result<(f64, Vec<f64>)> {
+        let n = check(self, log_alpha)?;
         let moments: Vec<_> = log_alpha.iter().map(|&a| gate.moments(a)).collect();
         let mean: Vec<f64> = moments.iter().map(|m| m.mean).collect();
         let mut gradient = vec![0.0; n];
@@ -92,7 +92,7 @@ impl Quadratic {
             value += energy * moments.variance;
             gradient[j] = gradient[j] * moments.mean_slope + energy * moments.variance_slope;
         }
-        (value, gradient)
+        Ok((value, gradient))
     }
 }
 
@@ -163,6 +163,7 @@ fn score(z: f64, log_alpha: f64) -> f64 {
 
 fn check(f: &impl GateFunction, log_alpha: &[f64]) -> Result<usize> {
     let n = f.gates();
+    require(n > 0, "number of gates", n, "at least one gate")?;
     require_len("log_alpha", log_alpha.len(), n)?;
     if let Some((column, &value)) = log_alpha.iter().enumerate().find(|(_, a)| !a.is_finite()) {
         return Err(Error::Data {

@@ -19,9 +19,9 @@ use crate::{
 ///
 /// | parameter | default | meaning | range |
 /// | --- | --- | --- | --- |
-/// | `beta` | 2/3 | temperature: small is nearly binary | β > 0 |
-/// | `gamma` | −0.1 | lower stretch limit | γ < 0 |
-/// | `zeta` | 1.1 | upper stretch limit | ζ > 1 |
+/// | `beta` | 2/3 | temperature: small is nearly binary | β > 0, from 1e-3 to 1e3 |
+/// | `gamma` | −0.1 | lower stretch limit | γ < 0, from −1e6 to −1e-6 |
+/// | `zeta` | 1.1 | upper stretch limit | ζ > 1, from 1 + 1e-6 to 1e6 |
 ///
 /// ```
 /// use ell0::gates::HardConcrete;
@@ -76,7 +76,7 @@ impl Default for HardConcrete {
 }
 
 impl HardConcrete {
-    /// Checks β > 0, γ < 0 and ζ > 1, all finite.
+    /// Checks that the parameters lie in their ranges.
     pub fn new(beta: f64, gamma: f64, zeta: f64) -> Result<Self> {
         // Between these bounds every quantity below stays within the range of f64.
         require(

@@ -13,7 +13,8 @@ use super::{HardConcrete, sigmoid};
 /// Var[z] = P(z=0) E[z]² + P(z=1) (1 − E[z])² + ∫ β σ(βx − log α) σ(log α − βx) (z(x) − E[z])² dx
 /// ```
 ///
-/// Every integrand is positive, so nothing cancels: even at log α = ±50 the results are right to round-off relative to their own size.
+/// These integrands are positive, so nothing cancels: even at log α = ±50 the results are right to round-off relative to their own size.
+/// (The derivative of the variance alone changes sign; where it is nearly zero only its absolute error is small.)
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moments {
     /// E\[z\].

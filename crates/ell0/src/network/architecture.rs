@@ -137,6 +137,9 @@ impl From<Architecture> for Vec<Dense> {
 /// No network here has more parameters than this; a larger number is a mistake or a forged file.
 const MAX_PARAMETERS: usize = 1 << 31;
 
+/// Nor is any layer wider than this.
+const MAX_WIDTH: usize = 1 << 24;
+
 impl Architecture {
     /// Checks that there is a layer, that each layer's inputs are the outputs of the one before, and that the gates' drop rates are in (0, 1).
     /// Hidden layers of width 0 are allowed: compaction makes them.
@@ -159,6 +162,17 @@ impl Architecture {
             0,
             "a network needs at least one output",
         )?;
+        for width in layers
+            .iter()
+            .flat_map(|layer| [layer.inputs, layer.outputs])
+        {
+            require(
+                width <= MAX_WIDTH,
+                "width of a layer",
+                width,
+                "at most 2^24",
+            )?;
+        }
         for (index, pair) in layers.windows(2).enumerate() {
             require_len(
                 format!("inputs of layer {}", index + 1),

@@ -24,7 +24,12 @@ impl Compact {
 
     /// Predictions for rows of all the original inputs, row by row.
     pub fn predict(&self, rows: &[f32]) -> Result<Vec<f32>> {
-        require_len("values of the rows", rows.len() % self.original_inputs, 0)?;
+        let whole = rows.len() / self.original_inputs * self.original_inputs;
+        require_len(
+            format!("values of rows of {}", self.original_inputs),
+            rows.len(),
+            whole,
+        )?;
         let selected: Vec<f32> = rows
             .chunks_exact(self.original_inputs)
             .flat_map(|row| self.inputs.iter().map(|&i| row[i]))

@@ -3,7 +3,10 @@
 use serde::Serialize;
 
 use super::{Architecture, Gating, Mlp, Per};
-use crate::gates::HardConcrete;
+use crate::{
+    error::{Result, require_len},
+    gates::HardConcrete,
+};
 
 /// The size of a network: as built, in expectation over its gates, and after compaction.
 ///
@@ -32,7 +35,8 @@ pub struct Complexity {
 
 impl Architecture {
     /// The expected number of weights behind active gates, and the number of weights whose test-time gate is open.
-    pub fn sparsity(&self, parameters: &[f32]) -> (f64, usize) {
+    pub fn sparsity(&self, parameters: &[f32]) -> Result<(f64, usize)> {
+        require_len("parameters", parameters.len(), self.parameter_len())?;
         let (mut expected, mut active) = (0.0, 0);
         for (index, layer) in self.layers().iter().enumerate() {
             let log_alphas = &parameters[self.log_alphas(index)];
@@ -50,20 +54,19 @@ impl Architecture {
                 }
             }
         }
-        (expected, active)
+        Ok((expected, active))
     }
 }
 
 fn open(gate: HardConcrete, log_alphas: &[f32]) -> usize {
-    log_alphas
-        .iter()
-        .filter(|&&a| gate.test_gate(f64::from(a)) > 0.0)
-        .count()
+    let (mut gates, mut slopes) = (vec![0.0; log_alphas.len()], vec![0.0; log_alphas.len()]);
+    gate.test_slices(log_alphas, &mut gates, &mut slopes);
+    gates.iter().filter(|&&z| z > 0.0).count()
 }
 
 impl Complexity {
-    pub(super) fn of(architecture: &Architecture, parameters: &[f32]) -> Self {
-        let (expected_l0, active_weights) = architecture.sparsity(parameters);
+    pub(super) fn of(architecture: &Architecture, parameters: &[f32]) -> Result<Self> {
+        let (expected_l0, active_weights) = architecture.sparsity(parameters)?;
         let mut open_gates = 0;
         // Expected number of inputs of each layer that are open.
         let mut open_inputs = Vec::new();
@@ -94,27 +97,19 @@ impl Complexity {
             .windows(2)
             .map(|pair| (2.0 * pair[0] + 1.0) * pair[1])
             .sum();
-        let compacted = Mlp::from_parameters(architecture.clone(), parameters.to_vec())
-            .and_then(|model| model.compact());
-        let (active, compacted_flops) = match &compacted {
-            Ok(compact) => {
-                let network = compact.network();
-                let active = network.parameters().iter().filter(|&&w| w != 0.0).count();
-                (active, flops(network.architecture()))
-            }
-            Err(_) => (0, 0.0),
-        };
-        Complexity {
+        let compact = Mlp::from_parameters(architecture.clone(), parameters.to_vec())?.compact()?;
+        let network = compact.network();
+        Ok(Complexity {
             parameters: architecture.weights_and_biases().len(),
             expected_l0,
             active_weights,
-            active,
+            active: network.parameters().iter().filter(|&&w| w != 0.0).count(),
             gates: architecture.all_log_alphas().len(),
             open_gates,
             flops: flops(architecture),
             expected_flops,
-            compacted_flops,
-        }
+            compacted_flops: flops(network.architecture()),
+        })
     }
 }
 

@@ -311,7 +311,7 @@ impl LayerPass {
         log_alpha_gradient: &mut [f32],
     ) {
         let (outputs, k_out) = (layer.outputs, open_outputs.len());
-        let per_weight = layer.gates() == layer.inputs * outputs && layer.weights_per_gate() == 1;
+        let per_weight = is_per_weight(layer);
         let gated = self.mode == Mode::Weights && layer.gating != Gating::Plain;
         simd::vectorised(
             #[inline(always)]
@@ -405,6 +405,10 @@ impl LayerPass {
     }
 }
 
+fn is_per_weight(layer: &Dense) -> bool {
+    matches!(layer.gating, Gating::Gated(spec) if spec.per == Per::Weight)
+}
+
 /// Packs the effective weights of the open inputs and outputs.
 fn pack(
     packed: &mut [f32],
@@ -416,7 +420,7 @@ fn pack(
     open_outputs: &[usize],
 ) {
     let (outputs, k_out) = (layer.outputs, open_outputs.len());
-    let per_weight = layer.weights_per_gate() == 1;
+    let per_weight = is_per_weight(layer);
     let gated = mode == Mode::Weights && layer.gating != Gating::Plain;
     simd::vectorised(
         #[inline(always)]

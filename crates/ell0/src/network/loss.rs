@@ -44,7 +44,7 @@ impl Loss {
                 row,
                 column: 0,
                 value: f64::from(class),
-                expected: format!("a class must be a whole number from 0 to {}", outputs - 1),
+                expected: format!("a class must be a whole number below {outputs}"),
             });
         }
         Ok(())
@@ -52,9 +52,9 @@ impl Loss {
 
     /// The loss summed over the given rows, divided by `batch` rows; its gradient by the predictions goes to `d`.
     ///
-    /// All matrices stand column after column of `rows` values; targets must have passed [`check_targets`](Self::check_targets). A batch
+    /// All matrices stand column after column of `rows` values; targets must have passed [`Loss::check_targets`]. A batch
     /// that is worked on in parts passes the size of the whole as `batch`.
-    pub fn value_and_gradient(
+    pub(crate) fn value_and_gradient(
         self,
         predictions: &[f32],
         targets: &[f32],

@@ -37,11 +37,22 @@ pub struct MlpConfig {
     /// Activation of the hidden layers.
     pub hidden: Activation,
     /// Activation of the last layer.
+    #[serde(default = "identity")]
     pub output: Activation,
     /// Gates on every layer, if any.
+    #[serde(default)]
     pub gates: Option<GateSpec>,
     /// How weights are drawn.
+    #[serde(default = "he")]
     pub init: Init,
+}
+
+fn identity() -> Activation {
+    Activation::Identity
+}
+
+fn he() -> Init {
+    Init::He
 }
 
 impl MlpConfig {
@@ -121,7 +132,7 @@ impl Mlp {
         }
         let mut parameters = vec![0f32; architecture.parameter_len()];
         for (index, layer) in architecture.layers().iter().enumerate() {
-            let mut rng = stream.split("weights").at(index as u64);
+            let mut rng = stream.split("initial weights").at(index as u64);
             let fan_in = layer.inputs.max(1) as f64;
             let weight = |rng: &mut Generator| match init {
                 Init::He => rng.normal() * (2.0 / fan_in).sqrt(),
@@ -138,7 +149,7 @@ impl Mlp {
             }
             if let Gating::Gated(spec) = layer.gating {
                 let centre = ((1.0 - spec.drop_rate) / spec.drop_rate).ln();
-                let mut rng = stream.split("gates").at(index as u64);
+                let mut rng = stream.split("initial gates").at(index as u64);
                 for value in &mut parameters[architecture.log_alphas(index)] {
                     *value = (centre + 0.01 * rng.normal()) as f32;
                 }
@@ -180,7 +191,7 @@ impl Mlp {
     }
 
     /// How large the network is, was, and will be.
-    pub fn complexity(&self) -> Complexity {
+    pub fn complexity(&self) -> Result<Complexity> {
         Complexity::of(&self.architecture, &self.parameters)
     }
 }
@@ -190,8 +201,12 @@ const BLOCK: usize = 256;
 
 fn predict(architecture: &Architecture, parameters: &[f32], rows: &[f32]) -> Result<Vec<f32>> {
     let (inputs, outputs) = (architecture.inputs(), architecture.outputs());
-    require_len("values of the rows", rows.len() % inputs, 0)?;
     let count = rows.len() / inputs;
+    require_len(
+        format!("values of rows of {inputs}"),
+        rows.len(),
+        count * inputs,
+    )?;
     let mut pass = Pass::new(architecture, BLOCK.min(count));
     let mut columns = vec![0.0; BLOCK * inputs];
     let mut predictions = vec![0.0; count * outputs];
@@ -205,12 +220,7 @@ fn predict(architecture: &Architecture, parameters: &[f32], rows: &[f32]) -> Res
                 columns[column * n + row] = value;
             }
         }
-        let y = pass.forward(
-            architecture,
-            parameters,
-            &columns[..n * inputs],
-            Draw::TestTime,
-        )?;
+        let y = pass.forward(parameters, &columns[..n * inputs], Draw::TestTime)?;
         for (row, values) in predictions.chunks_exact_mut(outputs).enumerate() {
             for (column, value) in values.iter_mut().enumerate() {
                 *value = y[column * n + row];

@@ -31,16 +31,18 @@ pub struct Noise<'a> {
 /// let model = Mlp::new(&MlpConfig::new([2, 8, 1], Activation::Tanh), &Stream::new(0))?;
 /// let mut pass = Pass::new(model.architecture(), 3);
 /// // Three rows; the first column, then the second.
-/// let y = pass.forward(model.architecture(), model.parameters(), &[0.1, 0.2, 0.3, 1.0, 1.0, 1.0], Draw::TestTime)?;
+/// let y = pass.forward(model.parameters(), &[0.1, 0.2, 0.3, 1.0, 1.0, 1.0], Draw::TestTime)?;
 /// assert_eq!(y.len(), 3);
 /// pass.d_output_mut().fill(1.0);
 /// let mut gradient = vec![0.0; model.parameters().len()];
-/// pass.backward(model.architecture(), model.parameters(), &mut gradient, None)?;
+/// pass.backward(model.parameters(), &mut gradient, None)?;
 /// # Ok::<(), ell0::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Pass {
+    architecture: Architecture,
     capacity: usize,
+    /// Rows of the last forward pass; 0 before it, and after one that failed.
     rows: usize,
     layers: Vec<LayerPass>,
     input: Vec<f32>,
@@ -59,6 +61,7 @@ impl Pass {
             .collect();
         let width = capacity * architecture.widest();
         Pass {
+            architecture: architecture.clone(),
             capacity,
             rows: 0,
             layers,
@@ -75,30 +78,22 @@ impl Pass {
     }
 
     /// The predictions for `x`, which holds column after column; so do the predictions.
-    pub fn forward(
-        &mut self,
-        architecture: &Architecture,
-        parameters: &[f32],
-        x: &[f32],
-        draw: Draw,
-    ) -> Result<&[f32]> {
+    pub fn forward(&mut self, parameters: &[f32], x: &[f32], draw: Draw) -> Result<&[f32]> {
+        self.rows = 0;
+        let architecture = &self.architecture;
         let inputs = architecture.inputs();
         let rows = x.len() / inputs;
         require_len("parameters", parameters.len(), architecture.parameter_len())?;
-        require_len(
-            "layers of the workspace",
-            self.layers.len(),
-            architecture.layers().len(),
-        )?;
         require_len("values of the batch", x.len(), rows * inputs)?;
         if rows == 0 {
             return Err(Error::Empty { what: "batch" });
         }
         if rows > self.capacity {
-            require_len("rows of the batch", rows, self.capacity)?;
+            let expected = format!("this workspace holds at most {}", self.capacity);
+            return Err(Error::parameter("rows of the batch", rows, expected));
         }
-        self.rows = rows;
-        self.draw_gates(architecture, parameters, draw)?;
+        self.draw_gates(parameters, draw, rows)?;
+        let architecture = &self.architecture;
 
         let first = &self.layers[0];
         // Closed inputs are left out, as closed hidden units are.
@@ -121,16 +116,13 @@ impl Pass {
                 rows,
             );
         }
+        self.rows = rows;
         Ok(self.output())
     }
 
     /// Draws the gates of all layers first: which units of a layer are needed is decided by the gates of the next.
-    fn draw_gates(
-        &mut self,
-        architecture: &Architecture,
-        parameters: &[f32],
-        draw: Draw,
-    ) -> Result<()> {
+    fn draw_gates(&mut self, parameters: &[f32], draw: Draw, rows: usize) -> Result<()> {
+        let architecture = &self.architecture;
         if let Draw::Sampled(noise) = draw {
             require_len(
                 "shared noise",
@@ -140,7 +132,7 @@ impl Pass {
             require_len(
                 "row noise",
                 noise.rows.len(),
-                architecture.row_noise_len(self.rows),
+                architecture.row_noise_len(rows),
             )?;
         }
         let (mut shared_used, mut rows_used) = (0, 0);
@@ -158,9 +150,9 @@ impl Pass {
                     pass.sample_shared(layer, spec, log_alphas, u);
                 }
                 (Draw::Sampled(noise), Gating::Gated(spec)) => {
-                    let u = &noise.rows[rows_used..][..layer.gates() * self.rows];
+                    let u = &noise.rows[rows_used..][..layer.gates() * rows];
                     rows_used += u.len();
-                    pass.sample_rows(layer, spec, log_alphas, u, self.rows);
+                    pass.sample_rows(layer, spec, log_alphas, u, rows);
                 }
             }
         }
@@ -179,16 +171,20 @@ impl Pass {
     }
 
     /// The loss of the last forward pass over a batch of `batch` rows, of which these are a part or all; readies the backward pass.
-    pub fn loss(&mut self, loss: Loss, targets: &[f32], batch: usize) -> f64 {
+    pub fn loss(&mut self, loss: Loss, targets: &[f32], batch: usize) -> Result<f64> {
+        let outputs = self.every_output.len();
+        loss.check_targets(targets, self.rows, outputs)?;
+        if self.rows == 0 || batch < self.rows {
+            return Err(Error::parameter(
+                "batch",
+                batch,
+                format!("the last forward pass had {} rows", self.rows),
+            ));
+        }
         let last = &self.layers[self.layers.len() - 1];
-        let size = self.rows * self.every_output.len();
-        loss.value_and_gradient(
-            &last.output()[..size],
-            targets,
-            self.rows,
-            batch as f64,
-            &mut self.d[..size],
-        )
+        let size = self.rows * outputs;
+        let (predictions, d) = (&last.output()[..size], &mut self.d[..size]);
+        Ok(loss.value_and_gradient(predictions, targets, self.rows, batch as f64, d))
     }
 
     /// Overwrites `gradient` with the gradient by all parameters, and `d_input` with the gradient by the inputs, column after column.
@@ -196,12 +192,16 @@ impl Pass {
     /// `parameters` must be those of the forward pass. The gradient given in [`d_output_mut`](Self::d_output_mut) is used up.
     pub fn backward(
         &mut self,
-        architecture: &Architecture,
         parameters: &[f32],
         gradient: &mut [f32],
         mut d_input: Option<&mut [f32]>,
     ) -> Result<()> {
-        let rows = self.rows;
+        let (rows, architecture) = (self.rows, &self.architecture);
+        if rows == 0 {
+            return Err(Error::Empty {
+                what: "forward pass before this backward pass",
+            });
+        }
         require_len("parameters", parameters.len(), architecture.parameter_len())?;
         require_len("gradient", gradient.len(), architecture.parameter_len())?;
         if let Some(d_input) = &d_input {

@@ -2,13 +2,21 @@
 
 use super::{Architecture, Gating, Per};
 use crate::{
+    error::{Result, require_len},
     gates::{HardConcrete, Penalty},
     simd,
 };
 
 impl Architecture {
     /// The penalty at `parameters`; its gradient is added to `gradient`.
-    pub fn penalise(&self, parameters: &[f32], penalty: &Penalty, gradient: &mut [f32]) -> f64 {
+    pub fn penalise(
+        &self,
+        parameters: &[f32],
+        penalty: &Penalty,
+        gradient: &mut [f32],
+    ) -> Result<f64> {
+        require_len("parameters", parameters.len(), self.parameter_len())?;
+        require_len("gradient", gradient.len(), self.parameter_len())?;
         let (ungated, log_alpha_gradient) = gradient.split_at_mut(self.weights_and_biases().end);
         let offset = self.weights_and_biases().end;
         let mut total = 0.0;
@@ -37,7 +45,7 @@ impl Architecture {
                 total += decay(b, penalty.weight_decay(), 1.0, &mut ungated[biases]);
             }
         }
-        total
+        Ok(total)
     }
 }
 
@@ -147,11 +155,13 @@ fn weight_gates(
                     .zip(d_w)
                     .zip(d_log_alpha)
                 {
-                    let active = simd::sigmoid(a + shift);
+                    // P = 1/(1 + e) and 1 − P = e·P, so that nothing cancels when P is near 1.
+                    let e = simd::exp(-(a + shift));
+                    let active = 1.0 / (1.0 + e);
                     let price = (0.5 * weight_decay * w).mul_add(w, lambda);
                     *cost = active * price;
                     *d_w = (active * weight_decay).mul_add(w, *d_w);
-                    *d_a = (active * (1.0 - active)).mul_add(price, *d_a);
+                    *d_a = (active * (e * active)).mul_add(price, *d_a);
                 }
                 total += f64::from(simd::sum(&costs));
             }

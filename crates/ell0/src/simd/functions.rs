@@ -26,7 +26,7 @@ fn reduce_exp(x: f32) -> (f32, f32) {
 
 /// eˣ, held at e⁻⁸⁷ below and e⁸⁸ above; NaN stays NaN.
 #[inline(always)]
-fn exp(x: f32) -> f32 {
+pub(crate) fn exp(x: f32) -> f32 {
     let (power, rest) = reduce_exp(x.clamp(-87.0, 88.0));
     power.mul_add(rest, power)
 }
@@ -55,7 +55,8 @@ pub(crate) fn ln(x: f32) -> f32 {
     series = t2.mul_add(series, 2.0 / 5.0);
     series = t2.mul_add(series, 2.0 / 3.0);
     let ln_m = (t * t2).mul_add(series, 2.0 * t);
-    exponent.mul_add(LN_2_HEAD, exponent.mul_add(LN_2_TAIL, ln_m))
+    // 0·x is 0, but NaN for NaN: noise that is not a number must not look like a gate.
+    exponent.mul_add(LN_2_HEAD, exponent.mul_add(LN_2_TAIL, ln_m)) + 0.0 * x
 }
 
 /// σ(x) = 1/(1 + e⁻ˣ).
@@ -113,7 +114,7 @@ mod tests {
                 assert!(f(x).is_finite(), "{x}");
             }
         }
-        for f in [exp, expm1, sigmoid, tanh] {
+        for f in [exp, expm1, ln, sigmoid, tanh] {
             assert!(f(f32::NAN).is_nan());
         }
     }

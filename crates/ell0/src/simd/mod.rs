@@ -5,7 +5,7 @@
 
 mod functions;
 
-pub(crate) use functions::{expm1, ln, sigmoid, tanh};
+pub(crate) use functions::{exp, expm1, ln, sigmoid, tanh};
 
 /// Runs `kernel` compiled for the best instruction set of this processor.
 #[inline(always)]

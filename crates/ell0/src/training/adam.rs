@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    error::{Result, require},
+    error::{Error, Result, require, require_len},
     simd,
 };
 
@@ -15,7 +15,7 @@ use crate::{
 /// | --- | --- | --- | --- |
 /// | `beta1` | 0.9 | decay of the mean gradient | [0, 1) |
 /// | `beta2` | 0.999 | decay of the mean squared gradient | [0, 1) |
-/// | `eps` | 1e-8 | added to the root, after its bias correction | > 0 |
+/// | `eps` | 1e-8 | added to the root, after its bias correction | 1e-30 to 1e30 |
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdamConfig {
@@ -42,8 +42,14 @@ impl AdamConfig {
         let decay = "it must lie in [0, 1)";
         require((0.0..1.0).contains(&self.beta1), "beta1", self.beta1, decay)?;
         require((0.0..1.0).contains(&self.beta2), "beta2", self.beta2, decay)?;
-        let ok = self.eps > 0.0 && self.eps.is_finite();
-        require(ok, "eps", self.eps, "it must be positive, for example 1e-8")
+        // Smaller ones vanish in single precision, and 0/0 is not a step.
+        let ok = (1e-30..=1e30).contains(&self.eps);
+        require(
+            ok,
+            "eps",
+            self.eps,
+            "it must lie in [1e-30, 1e30], for example 1e-8",
+        )
     }
 }
 
@@ -77,7 +83,15 @@ impl Adam {
         gradient: &[f32],
         scale: f32,
         groups: &[(Range<usize>, f64)],
-    ) {
+    ) -> Result<()> {
+        require_len("parameters", parameters.len(), self.first.len())?;
+        require_len("gradient", gradient.len(), self.first.len())?;
+        for (range, _) in groups {
+            if range.start > range.end || range.end > self.first.len() {
+                let expected = format!("it must lie within the {} parameters", self.first.len());
+                return Err(Error::parameter("group", format!("{range:?}"), expected));
+            }
+        }
         self.steps += 1;
         let AdamConfig { beta1, beta2, eps } = self.config;
         let t = self.steps as f64;
@@ -105,5 +119,6 @@ impl Adam {
                 },
             );
         }
+        Ok(())
     }
 }

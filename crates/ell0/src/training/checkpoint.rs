@@ -8,7 +8,10 @@ use std::{borrow::Cow, collections::HashMap, fs, io::Write, path::Path};
 use safetensors::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
-use super::{Best, Dataset, EpochRecord, FitConfig, Trainer, trainer::EpochSums};
+use super::{
+    Best, Dataset, EpochRecord, FitConfig, Trainer,
+    trainer::{EpochSums, Improvement},
+};
 use crate::{
     error::{Error, Result},
     network::{Architecture, Mlp},
@@ -27,10 +30,11 @@ struct Header {
     steps: u64,
     sums: EpochSums,
     best: Option<BestHeader>,
+    improved: Improvement,
     history: Vec<EpochRecord>,
     train_data: String,
     test_data: Option<String>,
-    tensors: String,
+    checksum: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -101,15 +105,16 @@ fn parameter_tensors(
     tensors
 }
 
-/// A checksum over all tensors, in the order of their names.
-fn checksum<'a>(tensors: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
+/// A checksum over the header without its checksum, and all tensors in the order of their names.
+fn checksum<'a>(
+    header: &Header,
+    tensors: impl Iterator<Item = (&'a str, &'a [u8])>,
+) -> Result<String, serde_json::Error> {
     let mut sums: Vec<(&str, u64)> = tensors.map(|(name, bytes)| (name, fnv1a(bytes))).collect();
     sums.sort_unstable();
-    let text: String = sums
-        .iter()
-        .map(|(name, sum)| format!("{name}:{sum:016x};"))
-        .collect();
-    format!("{:016x}", fnv1a(text.as_bytes()))
+    let mut text = serde_json::to_string(header)?;
+    text.extend(sums.iter().map(|(name, sum)| format!("{name}:{sum:016x};")));
+    Ok(format!("{:016x}", fnv1a(text.as_bytes())))
 }
 
 fn fingerprint(data: &Dataset) -> String {
@@ -133,7 +138,7 @@ impl<'a> Trainer<'a> {
         if let Some(best) = &self.best {
             tensors.push(("best".into(), Tensor::flat(&best.parameters)));
         }
-        let header = Header {
+        let mut header = Header {
             format: FORMAT.into(),
             version: VERSION,
             architecture: architecture.clone(),
@@ -144,19 +149,20 @@ impl<'a> Trainer<'a> {
                 epoch: best.epoch,
                 test_error: best.test_error,
             }),
+            improved: self.improved,
             history: self.history.clone(),
             train_data: fingerprint(self.train),
             test_data: self.test.map(fingerprint),
-            tensors: checksum(
-                tensors
-                    .iter()
-                    .map(|(n, t)| (n.as_str(), t.bytes.as_slice())),
-            ),
+            checksum: String::new(),
         };
         let unwritable = |reason: String| Error::Checkpoint {
             path: "(memory)".into(),
             reason,
         };
+        let bytes = tensors
+            .iter()
+            .map(|(name, tensor)| (name.as_str(), tensor.bytes.as_slice()));
+        header.checksum = checksum(&header, bytes).map_err(|e| unwritable(e.to_string()))?;
         let json = serde_json::to_string(&header).map_err(|e| unwritable(e.to_string()))?;
         let metadata = HashMap::from([("ell0".to_string(), json)]);
         safetensors::serialize(
@@ -178,29 +184,19 @@ impl<'a> Trainer<'a> {
         test: Option<&'a Dataset>,
     ) -> Result<Self> {
         let path = path.as_ref();
-        let bytes = fs::read(path).map_err(|source| Error::Io {
-            action: "read checkpoint",
-            path: path.into(),
-            source,
-        })?;
+        let bytes = read_file(path)?;
         Trainer::from_bytes(&bytes, path, train, test)
     }
+}
 
-    fn from_bytes(
-        bytes: &[u8],
-        path: &Path,
-        train: &'a Dataset,
-        test: Option<&'a Dataset>,
-    ) -> Result<Self> {
+impl Header {
+    /// The header and the tensors of a file, if it is whole and ours.
+    fn read<'b>(bytes: &'b [u8], path: &Path) -> Result<(Header, SafeTensors<'b>)> {
         let wrong = |reason: String| Error::Checkpoint {
             path: path.into(),
             reason,
         };
-        let foreign = |what: &str| {
-            wrong(format!(
-                "{what}; expected a file written by `Trainer::save` of this version"
-            ))
-        };
+        let foreign = |what: &str| foreign(path, what);
         let (_, metadata) = SafeTensors::read_metadata(bytes)
             .map_err(|e| foreign(&format!("truncated, or not a safetensors file ({e})")))?;
         let tensors = SafeTensors::deserialize(bytes)
@@ -220,7 +216,7 @@ impl<'a> Trainer<'a> {
                 "it has format version {version}; this program reads version {VERSION}"
             )));
         }
-        let header: Header = serde_json::from_str(json)
+        let mut header: Header = serde_json::from_str(json)
             .map_err(|e| foreign(&format!("its header is damaged ({e})")))?;
         if header.format != FORMAT {
             return Err(foreign(&format!(
@@ -228,12 +224,29 @@ impl<'a> Trainer<'a> {
                 header.format
             )));
         }
-        let found = checksum(tensors.iter().map(|(name, view)| (name, view.data())));
-        if found != header.tensors {
+        let written = std::mem::take(&mut header.checksum);
+        let views = tensors.iter().map(|(name, view)| (name, view.data()));
+        if checksum(&header, views).ok() != Some(written) {
             return Err(wrong(
-                "its tensors do not match their checksum: the file is damaged".into(),
+                "its contents do not match their checksum: the file is damaged".into(),
             ));
         }
+        Ok((header, tensors))
+    }
+}
+
+impl<'a> Trainer<'a> {
+    fn from_bytes(
+        bytes: &[u8],
+        path: &Path,
+        train: &'a Dataset,
+        test: Option<&'a Dataset>,
+    ) -> Result<Self> {
+        let wrong = |reason: String| Error::Checkpoint {
+            path: path.into(),
+            reason,
+        };
+        let (header, tensors) = Header::read(bytes, path)?;
         for (which, saved, given) in [
             (
                 "training",
@@ -251,39 +264,9 @@ impl<'a> Trainer<'a> {
             }
         }
 
-        let read = |name: &str, shape: &[usize]| -> Result<Vec<f32>> {
-            let view = tensors
-                .tensor(name)
-                .map_err(|_| foreign(&format!("tensor `{name}` is missing")))?;
-            if view.dtype() != Dtype::F32 || view.shape() != shape {
-                return Err(foreign(&format!(
-                    "tensor `{name}` is {:?} of shape {:?}, not F32 of shape {shape:?}",
-                    view.dtype(),
-                    view.shape()
-                )));
-            }
-            let (words, _) = view.data().as_chunks::<4>();
-            Ok(words
-                .iter()
-                .map(|&bytes| f32::from_le_bytes(bytes))
-                .collect())
-        };
-        let mut parameters = Vec::new();
-        let mut log_alphas = Vec::new();
-        for (name, shape, range) in parameter_tensors(&header.architecture) {
-            let values = read(&name, &shape)?;
-            let gates =
-                range.start >= header.architecture.weights_and_biases().end && !range.is_empty();
-            if gates {
-                &mut log_alphas
-            } else {
-                &mut parameters
-            }
-            .extend(values);
-        }
-        parameters.extend(log_alphas);
-        let flat = [parameters.len()];
-        let model = Mlp::from_parameters(header.architecture, parameters)?;
+        let read = |name: &str, shape: &[usize]| read_tensor(&tensors, name, shape, path);
+        let model = read_model(&header, &tensors, path)?;
+        let flat = [model.parameters().len()];
         let averaging = header.config.average.is_some();
         let mut trainer = Trainer::new(model, header.config, train, test)?;
         trainer.adam.first = read("adam.first_moment", &flat)?;
@@ -300,9 +283,83 @@ impl<'a> Trainer<'a> {
             });
         }
         trainer.history = header.history;
+        trainer.improved = header.improved;
         trainer.sums = header.sums;
         Ok(trainer)
     }
+}
+
+/// The error of a file that is not one of ours.
+fn foreign(path: &Path, what: &str) -> Error {
+    let reason = format!("{what}; expected a file written by `Trainer::save` of this version");
+    Error::Checkpoint {
+        path: path.into(),
+        reason,
+    }
+}
+
+fn read_tensor(
+    tensors: &SafeTensors,
+    name: &str,
+    shape: &[usize],
+    path: &Path,
+) -> Result<Vec<f32>> {
+    let missing = || foreign(path, &format!("tensor `{name}` is missing"));
+    let view = tensors.tensor(name).map_err(|_| missing())?;
+    if view.dtype() != Dtype::F32 || view.shape() != shape {
+        let (dtype, found) = (view.dtype(), view.shape());
+        let what =
+            format!("tensor `{name}` is {dtype:?} of shape {found:?}, not F32 of shape {shape:?}");
+        return Err(foreign(path, &what));
+    }
+    let (words, _) = view.data().as_chunks::<4>();
+    Ok(words
+        .iter()
+        .map(|&bytes| f32::from_le_bytes(bytes))
+        .collect())
+}
+
+/// The network with its present parameters.
+fn read_model(header: &Header, tensors: &SafeTensors, path: &Path) -> Result<Mlp> {
+    let architecture = &header.architecture;
+    let (mut parameters, mut log_alphas) = (Vec::new(), Vec::new());
+    for (name, shape, range) in parameter_tensors(architecture) {
+        let values = read_tensor(tensors, &name, &shape, path)?;
+        let gates = range.start >= architecture.weights_and_biases().end && !range.is_empty();
+        if gates {
+            &mut log_alphas
+        } else {
+            &mut parameters
+        }
+        .extend(values);
+    }
+    parameters.extend(log_alphas);
+    Mlp::from_parameters(architecture.clone(), parameters)
+}
+
+impl Mlp {
+    /// The network of a checkpoint, without the data it was trained on: with its best parameters if there are such, else with the averaged, else with the present ones.
+    pub fn from_checkpoint(path: impl AsRef<Path>) -> Result<Mlp> {
+        let path = path.as_ref();
+        let bytes = read_file(path)?;
+        let (header, tensors) = Header::read(&bytes, path)?;
+        let model = read_model(&header, &tensors, path)?;
+        for name in ["best", "average"] {
+            if tensors.tensor(name).is_ok() {
+                let parameters = read_tensor(&tensors, name, &[model.parameters().len()], path)?;
+                return Mlp::from_parameters(header.architecture, parameters);
+            }
+        }
+        Ok(model)
+    }
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|source| Error::Io {
+        action: "read checkpoint",
+        path: path.into(),
+        source,
+    })
 }
 
 /// Writes a file beside its place, makes sure it is on the disk, and renames it.
@@ -316,10 +373,14 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let mut file = tempfile::Builder::new()
-        .prefix(".ell0-")
-        .tempfile_in(folder)
-        .map_err(failed)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".ell0-");
+    // As any new file, not private as temporary ones usually are.
+    #[cfg(unix)]
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    #[cfg(unix)]
+    builder.permissions(mode);
+    let mut file = builder.tempfile_in(folder).map_err(failed)?;
     file.write_all(bytes).map_err(failed)?;
     file.as_file().sync_all().map_err(failed)?;
     file.persist(path).map_err(|e| failed(e.error))?;

@@ -19,15 +19,16 @@ use crate::{
 /// | `steps_per_epoch` | ⌊rows/batch⌋, at least 1 | steps of a round | ≥ 1 |
 /// | `batch_size` | 256 | rows of a step, drawn uniformly with replacement | 1 to 2²⁰ |
 /// | `samples` | 1 | draws L of the gates for each batch | 1 to 1024 |
-/// | `learning_rate` | 3e-4 | of weights and biases | > 0 |
-/// | `gate_learning_rate` | as `learning_rate` | of log α | > 0 |
+/// | `learning_rate` | 3e-4 | of weights and biases | (0, 1e6] |
+/// | `gate_learning_rate` | as `learning_rate` | of log α | (0, 1e6] |
 /// | `adam` | as PyTorch | constants of Adam | see [`AdamConfig`] |
 /// | `schedule` | constant | factor of both learning rates | see [`Schedule`] |
 /// | `lambda_warmup` | none | factor of λ | see [`Warmup`] |
-/// | `clip_norm` | none | largest norm of the whole gradient | > 0 |
+/// | `clip_norm` | none | largest norm of the whole gradient | (0, 1e6] |
 /// | `average` | none | decay of an exponential average of all parameters; if set, it is what is evaluated and kept as best | (0, 1) |
-/// | `patience` | none | stop after so many epochs without a better test error | ≥ 1 |
+/// | `patience` | none | stop after so many epochs without a better test error, counted from the end of the warm-up | ≥ 1 |
 /// | `min_improvement` | 0 | relative improvement that counts as better | \[0, 1) |
+/// | `evaluate_train` | no | whether each epoch ends with the error on all training data, too | |
 /// | `seed` | 0 | of batches and gates | any |
 /// | `threads` | 1 | threads for large batches, several samples and evaluation; the bits do not depend on it | ≥ 1 |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +50,7 @@ pub struct FitConfig {
     pub average: Option<f64>,
     pub patience: Option<u64>,
     pub min_improvement: f64,
+    pub evaluate_train: bool,
     pub seed: u64,
     pub threads: usize,
 }
@@ -71,6 +73,7 @@ impl Default for FitConfig {
             average: None,
             patience: None,
             min_improvement: 0.0,
+            evaluate_train: false,
             seed: 0,
             threads: 1,
         }
@@ -80,8 +83,8 @@ impl Default for FitConfig {
 impl FitConfig {
     pub(super) fn check(&self) -> Result<()> {
         let positive = |name, value: f64| {
-            let ok = value > 0.0 && value.is_finite();
-            require(ok, name, value, "it must be positive and finite")
+            let ok = value > 0.0 && value <= 1e6;
+            require(ok, name, value, "it must be positive, at most 1e6")
         };
         let one = "it must be at least 1";
         require(self.batch_size >= 1, "batch_size", self.batch_size, one)?;

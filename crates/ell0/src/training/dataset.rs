@@ -101,14 +101,12 @@ impl Dataset {
     pub(super) fn fingerprint(&self) -> u64 {
         let shape = [self.inputs as u64, self.targets as u64].map(u64::to_le_bytes);
         self.values
-            .chunks(4096)
-            .fold(fnv1a(shape.as_flattened()), |hash, block| {
-                // Words instead of bytes: the same mixing at an eighth of the time.
-                block.iter().fold(hash, |hash, value| {
-                    (hash ^ u64::from(value.to_bits()))
-                        .wrapping_mul(0x0000_0100_0000_01b3)
-                        .rotate_left(23)
-                })
+            .iter()
+            .fold(fnv1a(shape.as_flattened()), |hash, value| {
+                // Words instead of bytes: a quarter of the multiplications. The rotation lets high bits reach low ones.
+                (hash ^ u64::from(value.to_bits()))
+                    .wrapping_mul(0x0000_0100_0000_01b3)
+                    .rotate_left(23)
             })
     }
 }

@@ -43,8 +43,8 @@ pub(super) fn evaluate_checked(
         let n = BLOCK.min(data.rows() - start);
         let (x, y) = (&mut x[..n * data.inputs()], &mut y[..n * data.targets()]);
         data.gather(start..start + n, x, y);
-        pass.forward(architecture, parameters, x, Draw::TestTime)?;
-        Ok(pass.loss(loss, y, data.rows()))
+        pass.forward(parameters, x, Draw::TestTime)?;
+        pass.loss(loss, y, data.rows())
     };
     let blocks = data.rows().div_ceil(BLOCK);
     let parts: Result<Vec<f64>> = if parallel {

@@ -28,6 +28,8 @@ pub struct EpochRecord {
     pub step: u64,
     /// Error loss, mean over the batches of the epoch with the gates as drawn.
     pub train_error: f64,
+    /// Error loss on all training data with the gates of test time, if asked for.
+    pub train_error_at_test_time: Option<f64>,
     /// Error loss on the test data with the gates of test time.
     pub test_error: Option<f64>,
     /// Complexity loss, mean over the epoch.

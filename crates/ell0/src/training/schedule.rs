@@ -65,7 +65,7 @@ impl Schedule {
                 let wave = 0.5 * (1.0 + (std::f64::consts::PI * progress(steps)).cos());
                 last + (1.0 - last) * wave
             }
-            Schedule::Step { every, factor } => factor.powf((step / every) as f64),
+            Schedule::Step { every, factor } => factor.powf((step / every.max(1)) as f64),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Rows of a part. How a batch is divided depends on its size alone, never on the number of threads: that keeps the bits the same.
-const ROWS: usize = 256;
+pub(super) const PART_ROWS: usize = 256;
 
 /// A part of a step: some rows of the batch under one draw of the gates, with its own workspace.
 #[derive(Debug)]
@@ -39,8 +39,8 @@ impl Streams {
         let root = Stream::new(seed);
         Streams {
             batches: root.split("batches"),
-            shared: root.split("gates"),
-            rows: root.split("row gates"),
+            shared: root.split("gate noise"),
+            rows: root.split("row gate noise"),
         }
     }
 
@@ -53,7 +53,7 @@ impl Streams {
 impl Part {
     /// All parts of a step: samples × shards of nearly equal size.
     pub fn all(architecture: &Architecture, config: &FitConfig, data: &Dataset) -> Vec<Part> {
-        let shards = config.batch_size.div_ceil(ROWS);
+        let shards = config.batch_size.div_ceil(PART_ROWS);
         let bound = |shard: usize| shard * config.batch_size / shards;
         let part = |sample: usize, shard: usize| {
             let (first_row, rows) = (bound(shard), bound(shard + 1) - bound(shard));
@@ -80,7 +80,6 @@ impl Part {
     #[allow(clippy::too_many_arguments, reason = "the inputs of a step, each once")]
     pub fn run(
         &mut self,
-        architecture: &Architecture,
         parameters: &[f32],
         data: &Dataset,
         indices: &[usize],
@@ -97,7 +96,7 @@ impl Part {
             streams.shared.at(draw).fill_uniform(&mut self.shared_noise);
         }
         if !self.row_noise.is_empty() {
-            let shards = indices.len().div_ceil(ROWS) as u64;
+            let shards = indices.len().div_ceil(PART_ROWS) as u64;
             streams
                 .rows
                 .at(draw * shards + self.shard)
@@ -108,9 +107,8 @@ impl Part {
             rows: &self.row_noise,
         };
         self.pass
-            .forward(architecture, parameters, &self.x, Draw::Sampled(noise))?;
-        self.error = self.pass.loss(loss, &self.y, indices.len() * samples);
-        self.pass
-            .backward(architecture, parameters, &mut self.gradient, None)
+            .forward(parameters, &self.x, Draw::Sampled(noise))?;
+        self.error = self.pass.loss(loss, &self.y, indices.len() * samples)?;
+        self.pass.backward(parameters, &mut self.gradient, None)
     }
 }

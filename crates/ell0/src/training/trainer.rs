@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::{
     Adam, Dataset, EpochRecord, FitConfig, Observer, Outcome, StepRecord,
     evaluate::evaluate_checked,
-    step::{Part, Streams},
+    step::{PART_ROWS, Part, Streams},
 };
 use crate::{
     error::{Error, Result},
@@ -25,15 +25,44 @@ pub struct Trainer<'a> {
     pub(super) adam: Adam,
     pub(super) average: Option<Vec<f32>>,
     pub(super) best: Option<Best>,
+    pub(super) improved: Improvement,
     pub(super) history: Vec<EpochRecord>,
     pub(super) sums: EpochSums,
+    snapshot: Option<Snapshot>,
     streams: Streams,
     parts: Vec<Part>,
     indices: Vec<usize>,
     pool: Option<rayon::ThreadPool>,
 }
 
-/// The parameters with the smallest test error so far.
+/// A state whose loss is known to be finite. From it, the few steps to the last good state can be run again to the same bits, which costs far
+/// less than a copy before every step.
+#[derive(Debug)]
+struct Snapshot {
+    parameters: Vec<f32>,
+    adam: Adam,
+    average: Option<Vec<f32>>,
+    sums: EpochSums,
+    epochs: usize,
+}
+
+/// Steps between two snapshots of an epoch.
+const SNAPSHOT_EVERY: u64 = 16;
+
+/// Largest norm of a gradient whose square Adam can hold in single precision.
+const LARGEST_NORM: f64 = 1e18;
+
+/// Most numbers that the gradients of all parts of a step may hold together: 2 GiB.
+const MAX_GRADIENTS: usize = 1 << 29;
+
+/// The epoch and test error that patience counts from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Improvement {
+    epoch: u64,
+    test_error: Option<f64>,
+}
+
+/// The parameters with the smallest test error so far, not counting epochs during which λ was still warming up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best {
     /// The epoch after which it was measured.
@@ -47,6 +76,7 @@ pub struct Best {
 /// Sums over the steps of the epoch that is under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct EpochSums {
+    steps: u64,
     error: f64,
     penalty: f64,
     gradient_norm: f64,
@@ -72,6 +102,14 @@ impl<'a> Trainer<'a> {
         for data in [Some(train), test].into_iter().flatten() {
             data.check(architecture.inputs(), architecture.outputs(), config.loss)?;
         }
+        let parts = config.batch_size.div_ceil(PART_ROWS) * config.samples;
+        if parts.saturating_mul(model.parameters().len()) > MAX_GRADIENTS {
+            return Err(Error::parameter(
+                "batch_size",
+                config.batch_size,
+                "with this network and so many samples the gradients of its parts need more than 2 GiB: take a smaller batch",
+            ));
+        }
         let adam = Adam::new(config.adam, model.parameters().len())?;
         let mut trainer = Trainer {
             train,
@@ -79,8 +117,10 @@ impl<'a> Trainer<'a> {
             adam,
             average: config.average.map(|_| model.parameters().to_vec()),
             best: None,
+            improved: Improvement::default(),
             history: Vec::new(),
             sums: EpochSums::default(),
+            snapshot: None,
             streams: Streams::new(config.seed),
             parts: Part::all(architecture, &config, train),
             indices: vec![0; config.batch_size],
@@ -157,7 +197,7 @@ impl<'a> Trainer<'a> {
 
     /// One update: draw a batch and gates, compute the gradient, clip it, move the parameters.
     ///
-    /// If the loss or the gradient is not finite, nothing has changed and the error says at which step.
+    /// If the loss or the gradient is not finite, the error says at which step, and the trainer is back in the last state whose loss was finite.
     pub fn step(&mut self) -> Result<StepRecord> {
         let step = self.steps();
         self.streams
@@ -166,22 +206,36 @@ impl<'a> Trainer<'a> {
 
         let warmth = self.config.lambda_warmup.factor(step);
         let penalty = self.config.penalty.warmed(warmth);
-        let gradient = &mut self.parts[0].gradient;
         let architecture = self.model.architecture();
-        let penalty = architecture.penalise(self.model.parameters(), &penalty, gradient);
+        let gradient = &mut self.parts[0].gradient;
+        let penalty = architecture.penalise(self.model.parameters(), &penalty, gradient)?;
         let gradient_norm = simd::squared_norm(gradient).sqrt();
-        for (quantity, value) in [
-            ("loss", error),
-            ("penalty", penalty),
-            ("norm of the gradient", gradient_norm),
+        let scale = self
+            .config
+            .clip_norm
+            .map_or(1.0, |clip| (clip / gradient_norm).min(1.0));
+        for (quantity, value, bad) in [
+            ("loss", error, !error.is_finite()),
+            ("penalty", penalty, !penalty.is_finite()),
+            (
+                "norm of the gradient",
+                gradient_norm,
+                !gradient_norm.is_finite(),
+            ),
+            // Finite, but its square is not: Adam would stand still for ever.
+            (
+                "norm of the gradient",
+                gradient_norm,
+                scale * gradient_norm > LARGEST_NORM,
+            ),
         ] {
-            if !value.is_finite() {
-                return Err(Error::NotFinite {
-                    step: step + 1,
-                    quantity,
-                    value,
-                });
+            if bad {
+                return Err(self.roll_back(step + 1, quantity, value));
             }
+        }
+        // This state is good; now and then it is kept.
+        if self.sums.steps.is_multiple_of(SNAPSHOT_EVERY) {
+            self.take_snapshot();
         }
 
         let factor = self.config.schedule.factor(step);
@@ -190,16 +244,14 @@ impl<'a> Trainer<'a> {
             .config
             .gate_learning_rate
             .map_or(learning_rate, |r| r * factor);
-        let scale = self
-            .config
-            .clip_norm
-            .map_or(1.0, |clip| (clip / gradient_norm).min(1.0));
+        let architecture = self.model.architecture();
         let groups: [(Range<usize>, f64); 2] = [
             (architecture.weights_and_biases(), learning_rate),
             (architecture.all_log_alphas(), gate_rate),
         ];
+        let gradient = &self.parts[0].gradient;
         self.adam
-            .step(self.model.parameters_mut(), gradient, scale as f32, &groups);
+            .step(self.model.parameters_mut(), gradient, scale as f32, &groups)?;
         if let (Some(average), Some(decay)) = (&mut self.average, self.config.average) {
             let (decay, parameters) = (decay as f32, self.model.parameters());
             simd::vectorised(
@@ -211,6 +263,7 @@ impl<'a> Trainer<'a> {
                 },
             );
         }
+        self.sums.steps += 1;
         self.sums.error += error;
         self.sums.penalty += penalty;
         self.sums.gradient_norm += gradient_norm;
@@ -221,6 +274,61 @@ impl<'a> Trainer<'a> {
             gradient_norm,
             learning_rate,
         })
+    }
+
+    fn take_snapshot(&mut self) {
+        let (parameters, average) = (self.model.parameters(), self.average.as_deref());
+        let epochs = self.history.len();
+        match &mut self.snapshot {
+            None => {
+                self.snapshot = Some(Snapshot {
+                    parameters: parameters.to_vec(),
+                    adam: self.adam.clone(),
+                    average: self.average.clone(),
+                    sums: self.sums,
+                    epochs,
+                });
+            }
+            Some(snapshot) => {
+                snapshot.parameters.copy_from_slice(parameters);
+                snapshot.adam.first.copy_from_slice(&self.adam.first);
+                snapshot.adam.second.copy_from_slice(&self.adam.second);
+                snapshot.adam.steps = self.adam.steps;
+                if let (Some(kept), Some(average)) = (&mut snapshot.average, average) {
+                    kept.copy_from_slice(average);
+                }
+                snapshot.sums = self.sums;
+                snapshot.epochs = epochs;
+            }
+        }
+    }
+
+    /// Back to the last state whose loss was finite, one step before the present one. The error tells which step went wrong.
+    fn roll_back(&mut self, step: u64, quantity: &'static str, value: f64) -> Error {
+        let bad = self.steps();
+        let error = |kept| Error::NotFinite {
+            step,
+            quantity,
+            value,
+            kept,
+        };
+        let Some(snapshot) = self.snapshot.take() else {
+            // The very first loss, or the first after a resume: there is no better state to go back to.
+            return error(bad);
+        };
+        self.model
+            .parameters_mut()
+            .copy_from_slice(&snapshot.parameters);
+        self.adam = snapshot.adam;
+        self.average = snapshot.average;
+        self.sums = snapshot.sums;
+        self.history.truncate(snapshot.epochs);
+        while self.steps() + 1 < bad {
+            if self.step().is_err() {
+                break;
+            }
+        }
+        error(self.steps())
     }
 
     /// Runs all parts, on the pool if there is one, and sums them in order into the first.
@@ -237,7 +345,6 @@ impl<'a> Trainer<'a> {
         } = self;
         let run = |part: &mut Part| {
             part.run(
-                model.architecture(),
                 model.parameters(),
                 train,
                 indices,
@@ -275,7 +382,8 @@ impl<'a> Trainer<'a> {
             if epoch >= self.config.epochs {
                 return Ok(Outcome::Finished);
             }
-            while self.steps() < (epoch + 1) * per_epoch {
+            let done = self.history.last().map_or(0, |record| record.step);
+            while self.steps() < (done / per_epoch + 1) * per_epoch {
                 let record = self.step()?;
                 if observer.step(&record) == ControlFlow::Break(()) {
                     return Ok(Outcome::Interrupted);
@@ -289,52 +397,66 @@ impl<'a> Trainer<'a> {
     }
 
     fn out_of_patience(&self) -> bool {
-        match (self.config.patience, &self.best) {
-            (Some(patience), Some(best)) => {
-                (self.history.len() as u64).saturating_sub(best.epoch) >= patience
-            }
-            _ => false,
-        }
+        let since = (self.history.len() as u64).saturating_sub(self.improved.epoch);
+        let started = self.improved.test_error.is_some();
+        started
+            && self
+                .config
+                .patience
+                .is_some_and(|patience| since >= patience)
     }
 
     /// Evaluates, keeps the best, and writes the epoch into the history.
     fn end_epoch(&mut self, epoch: u64) -> Result<EpochRecord> {
         let test_error = self.test.map(|data| self.evaluate(data)).transpose()?;
-        if let Some(value) = test_error.filter(|error| !error.is_finite()) {
-            return Err(Error::NotFinite {
-                step: self.steps(),
-                quantity: "test error",
-                value,
-            });
+        let evaluate_train = self.config.evaluate_train.then_some(self.train);
+        let train_error_at_test_time =
+            evaluate_train.map(|data| self.evaluate(data)).transpose()?;
+        for (quantity, error) in [
+            ("test error", test_error),
+            ("training error", train_error_at_test_time),
+        ] {
+            if let Some(value) = error.filter(|error| !error.is_finite()) {
+                return Err(self.roll_back(self.steps(), quantity, value));
+            }
         }
+        let last = self.steps().saturating_sub(1);
+        let lambda_factor = self.config.lambda_warmup.factor(last);
         let parameters = self.average.as_deref().unwrap_or(self.model.parameters());
-        if let Some(error) = test_error {
-            let threshold = self.best.as_ref().map_or(f64::INFINITY, |best| {
-                best.test_error * (1.0 - self.config.min_improvement)
-            });
-            if error < threshold {
-                let parameters = parameters.to_vec();
+        // Before the full penalty is on, a small error is no merit: every gate may still be open.
+        if let Some(error) = test_error.filter(|_| lambda_factor == 1.0) {
+            if self
+                .best
+                .as_ref()
+                .is_none_or(|best| error < best.test_error)
+            {
                 self.best = Some(Best {
                     epoch,
                     test_error: error,
-                    parameters,
+                    parameters: parameters.to_vec(),
                 });
             }
+            let threshold = self.improved.test_error.unwrap_or(f64::INFINITY);
+            if error < threshold * (1.0 - self.config.min_improvement) {
+                self.improved = Improvement {
+                    epoch,
+                    test_error: Some(error),
+                };
+            }
         }
-        let parameters = self.average.as_deref().unwrap_or(self.model.parameters());
-        let (expected_l0, active_weights) = self.model.architecture().sparsity(parameters);
-        let last = self.steps() - 1;
-        let n = self.steps_per_epoch() as f64;
+        let (expected_l0, active_weights) = self.model.architecture().sparsity(parameters)?;
         let sums = std::mem::take(&mut self.sums);
+        let n = sums.steps.max(1) as f64;
         let record = EpochRecord {
             epoch,
             step: self.steps(),
             train_error: sums.error / n,
+            train_error_at_test_time,
             test_error,
             penalty: sums.penalty / n,
             gradient_norm: sums.gradient_norm / n,
             learning_rate: self.config.learning_rate * self.config.schedule.factor(last),
-            lambda_factor: self.config.lambda_warmup.factor(last),
+            lambda_factor,
             expected_l0,
             active_weights,
         };
