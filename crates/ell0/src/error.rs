@@ -59,6 +59,18 @@ pub enum Error {
         /// What would be right.
         expected: String,
     },
+    /// A value in a named column that cannot be used.
+    #[error("column `{column}`, row {row} (counted from 0) holds {value}: {expected}")]
+    Value {
+        /// Name of the column, or of the term computed from it.
+        column: String,
+        /// Row, counted from 0.
+        row: u64,
+        /// The value found there.
+        value: f64,
+        /// What would be right.
+        expected: String,
+    },
     /// A text that cannot be read.
     #[error("cannot read {what}: expected {expected} here\n    {text}\n    {marker}^", marker = " ".repeat(text.chars().count().min(text[..*place].chars().count())))]
     Syntax {

@@ -21,6 +21,7 @@
 //!
 //! This crate reads and writes no files but checkpoints, prints nothing and looks at no clock.
 
+pub mod dictionary;
 pub mod equation;
 pub mod error;
 pub mod features;

@@ -1,0 +1,28 @@
+//! Dictionary models: gates choose the terms of an equation.
+//!
+//! ŷ = Φ(x)(z ⊙ w) is linear in its coefficients, so all that the squared error needs to know of the data is a triangle:
+//!
+//! - [`Accumulator`], [`Statistics`]: one pass over the rows, in blocks; parts merge.
+//! - [`Problem`]: one target's error on features scaled to unit RMS.
+//! - [`train_exact`]: gates and weights by the expectation in closed form. No sampling, no learning rate, cost independent of the number of rows.
+//! - [`branch_and_bound`]: the best support with a proof, or the gap that is left.
+//! - [`inclusion_probabilities`]: how sure the data are of each term.
+
+mod bound;
+mod curve;
+mod exact;
+mod inclusion;
+mod polish;
+mod problem;
+mod qr;
+mod statistics;
+mod support;
+
+pub use bound::{Optimum, branch_and_bound};
+pub use exact::{Gated, expected_objective, train_exact};
+pub use inclusion::inclusion_probabilities;
+pub use problem::Problem;
+pub use statistics::{Accumulator, Statistics};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! Local search over supports: add, drop and swap until nothing improves.
+
+use super::{Problem, support::Fitted};
+
+/// Improvements smaller than this, relative to the error without any term, are round-off.
+const ROUND_OFF: f64 = 1e-13;
+
+/// What a support costs: its error plus a price for each term.
+fn objective(fitted: &Fitted, price: f64) -> f64 {
+    fitted.error() + price * fitted.len() as f64
+}
+
+/// Adds, drops and swaps terms, the best move first, until no move makes error + price·terms smaller. The number of terms may not exceed `most`.
+pub(super) fn polish(problem: &Problem, support: &[usize], price: f64, most: usize) -> Fitted {
+    let mut fitted = Fitted::new(problem, support);
+    let least = ROUND_OFF * problem.energy();
+    loop {
+        let now = objective(&fitted, price);
+        let k = fitted.len() as f64;
+        let add = fitted
+            .best_add()
+            .filter(|_| fitted.len() < most)
+            .map(|m| (m, m.error + price * (k + 1.0)));
+        let drop = fitted.best_drop().map(|m| (m, m.error + price * (k - 1.0)));
+        let swap = fitted.best_swap().map(|m| (m, m.error + price * k));
+        let best = [add, drop, swap]
+            .into_iter()
+            .flatten()
+            .min_by(|a, b| a.1.total_cmp(&b.1));
+        let Some((change, promised)) = best else {
+            return fitted;
+        };
+        if promised >= now - least {
+            return fitted;
+        }
+        // What the formulas promise must hold after a fresh factorisation; near collinear columns it may not.
+        let next = Fitted::new(problem, &fitted.moved(change));
+        if objective(&next, price) >= now - least {
+            return fitted;
+        }
+        fitted = next;
+    }
+}
+
+/// Swaps terms until no swap makes the error smaller; the number of terms stays.
+pub(super) fn swap(problem: &Problem, support: &[usize]) -> Fitted {
+    let mut fitted = Fitted::new(problem, support);
+    let least = ROUND_OFF * problem.energy();
+    while let Some(change) = fitted.best_swap() {
+        if change.error >= fitted.error() - least {
+            break;
+        }
+        let next = Fitted::new(problem, &fitted.moved(change));
+        if next.len() < fitted.len() || next.error() >= fitted.error() - least {
+            break;
+        }
+        fitted = next;
+    }
+    fitted
+}

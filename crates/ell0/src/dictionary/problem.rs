@@ -1,0 +1,137 @@
+//! A least-squares problem on the statistics, with features of unit size.
+
+use super::Statistics;
+use crate::error::{Error, Result, require};
+
+/// The squared error of one target, or of several that share their terms, as a function of coefficients of features scaled to unit RMS:
+/// ‖R a − y‖² + rest, everything per row.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// Number of features.
+    pub(super) p: usize,
+    /// Number of targets.
+    pub(super) q: usize,
+    /// p × p, column after column, each of norm 1 (or 0, for a feature that is zero everywhere).
+    pub(super) r: Vec<f64>,
+    /// p × q.
+    pub(super) y: Vec<f64>,
+    /// What no coefficients can explain, summed over the targets.
+    pub(super) rest: f64,
+    /// Number of rows, or sum of their weights.
+    pub(super) n: f64,
+    /// RMS of each feature in the user's units.
+    pub(super) scale: Vec<f64>,
+}
+
+impl Problem {
+    /// The problem of the given targets.
+    pub fn new(statistics: &Statistics, targets: &[usize]) -> Result<Self> {
+        let (p, q, n) = (
+            statistics.features().len(),
+            targets.len(),
+            statistics.weight(),
+        );
+        if n <= 0.0 {
+            return Err(Error::Empty { what: "statistics" });
+        }
+        require(q > 0, "targets", "none", "at least one target")?;
+        for &target in targets {
+            require(
+                target < statistics.targets().len(),
+                "target",
+                target,
+                "there are fewer targets",
+            )?;
+        }
+        let root = n.sqrt();
+        let mut r = vec![0.0; p * p];
+        let mut scale = vec![0.0; p];
+        for column in 0..p {
+            let entry = |row: usize| statistics.r(row, column) / root;
+            let norm = (0..=column)
+                .map(|row| entry(row).powi(2))
+                .sum::<f64>()
+                .sqrt();
+            scale[column] = norm;
+            if norm > 0.0 {
+                (0..=column).for_each(|row| r[column * p + row] = entry(row) / norm);
+            }
+        }
+        let y = targets
+            .iter()
+            .flat_map(|t| (0..p).map(move |row| statistics.r(row, p + t) / root))
+            .collect();
+        let below = p..p + statistics.targets().len();
+        let rest = targets
+            .iter()
+            .flat_map(|t| {
+                below
+                    .clone()
+                    .map(move |row| statistics.r(row, p + t).powi(2) / n)
+            })
+            .sum();
+        Ok(Problem {
+            p,
+            q,
+            r,
+            y,
+            rest,
+            n,
+            scale,
+        })
+    }
+
+    /// Number of features.
+    pub fn features(&self) -> usize {
+        self.p
+    }
+
+    /// Number of rows, or sum of their weights.
+    pub fn rows(&self) -> f64 {
+        self.n
+    }
+
+    /// Mean square of the targets, summed over them: the error without any term.
+    pub fn energy(&self) -> f64 {
+        self.y.iter().map(|y| y * y).sum::<f64>() + self.rest
+    }
+
+    pub(super) fn column(&self, j: usize) -> &[f64] {
+        &self.r[j * self.p..(j + 1) * self.p]
+    }
+
+    /// y − R a, per target, for effective coefficients `a` (p × q).
+    pub(super) fn residual(&self, a: &[f64]) -> Vec<f64> {
+        let mut residual = self.y.clone();
+        for t in 0..self.q {
+            for j in 0..self.p {
+                let a = a[t * self.p + j];
+                if a != 0.0 {
+                    let column = &self.column(j)[..=j];
+                    residual[t * self.p..]
+                        .iter_mut()
+                        .zip(column)
+                        .for_each(|(r, c)| *r -= a * c);
+                }
+            }
+        }
+        residual
+    }
+
+    /// Mean squared error, summed over the targets, for scaled coefficients.
+    pub fn error(&self, a: &[f64]) -> f64 {
+        self.residual(a).iter().map(|r| r * r).sum::<f64>() + self.rest
+    }
+
+    /// Coefficients in the user's units from scaled ones (p × q).
+    pub fn unscaled(&self, a: &[f64]) -> Vec<f64> {
+        let unit = |(k, a): (usize, &f64)| {
+            if *a == 0.0 {
+                0.0
+            } else {
+                a / self.scale[k % self.p]
+            }
+        };
+        a.iter().enumerate().map(unit).collect()
+    }
+}

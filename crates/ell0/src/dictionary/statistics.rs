@@ -1,0 +1,326 @@
+//! The data of a dictionary model, reduced to a triangle.
+
+use serde::{Deserialize, Serialize};
+
+use super::qr;
+use crate::{
+    error::{Error, Result, require, require_len},
+    features::{Features, Workspace},
+};
+
+/// The triangular factor R of the matrix [Φ y]: all that a squared error needs to know of the data.
+///
+/// ‖Φw − y‖² = ‖R (w, −1)‖² for every w, whatever the number of rows. R is kept rather than ΦᵀΦ = RᵀR, which would square the condition number.
+/// Factors of parts of the data merge into that of the whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Saved", into = "Saved")]
+pub struct Statistics {
+    features: Vec<String>,
+    targets: Vec<String>,
+    rows: u64,
+    weight: f64,
+    /// (features + targets)², column after column, upper triangle.
+    r: Vec<f64>,
+}
+
+/// The version of the saved form.
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Saved {
+    format: String,
+    version: u32,
+    features: Vec<String>,
+    targets: Vec<String>,
+    rows: u64,
+    weight: f64,
+    /// The columns of R down to the diagonal.
+    triangle: Vec<Vec<f64>>,
+}
+
+const FORMAT: &str = "ell0-statistics";
+
+impl From<Statistics> for Saved {
+    fn from(s: Statistics) -> Self {
+        let k = s.features.len() + s.targets.len();
+        Saved {
+            format: FORMAT.into(),
+            version: VERSION,
+            triangle: (0..k).map(|c| s.r[c * k..c * k + c + 1].to_vec()).collect(),
+            features: s.features,
+            targets: s.targets,
+            rows: s.rows,
+            weight: s.weight,
+        }
+    }
+}
+
+impl TryFrom<Saved> for Statistics {
+    type Error = Error;
+
+    fn try_from(saved: Saved) -> Result<Self> {
+        require(
+            saved.format == FORMAT,
+            "format",
+            &saved.format,
+            "expected `ell0-statistics`",
+        )?;
+        require(
+            saved.version == VERSION,
+            "version",
+            saved.version,
+            "this program reads version 1",
+        )?;
+        let mut statistics = Statistics::new(saved.features, saved.targets)?;
+        let k = statistics.width();
+        require_len("columns of the triangle", saved.triangle.len(), k)?;
+        for (c, column) in saved.triangle.iter().enumerate() {
+            require_len(
+                format!("entries of column {c} of the triangle"),
+                column.len(),
+                c + 1,
+            )?;
+            statistics.r[c * k..c * k + c + 1].copy_from_slice(column);
+        }
+        require(
+            statistics.r.iter().all(|v| v.is_finite())
+                && saved.weight.is_finite()
+                && saved.weight >= 0.0,
+            "triangle",
+            "a value that is not finite",
+            "all values must be finite",
+        )?;
+        statistics.rows = saved.rows;
+        statistics.weight = saved.weight;
+        Ok(statistics)
+    }
+}
+
+impl Statistics {
+    /// Statistics of no rows yet.
+    pub fn new(features: Vec<String>, targets: Vec<String>) -> Result<Self> {
+        require(
+            !features.is_empty(),
+            "features",
+            "none",
+            "at least one feature",
+        )?;
+        require(
+            !targets.is_empty(),
+            "targets",
+            "none",
+            "at least one target",
+        )?;
+        let k = features.len() + targets.len();
+        require(
+            k <= 20_000,
+            "features",
+            features.len(),
+            "features and targets together must be at most 20,000",
+        )?;
+        Ok(Statistics {
+            r: vec![0.0; k * k],
+            features,
+            targets,
+            rows: 0,
+            weight: 0.0,
+        })
+    }
+
+    fn width(&self) -> usize {
+        self.features.len() + self.targets.len()
+    }
+
+    /// Names of the features.
+    pub fn features(&self) -> &[String] {
+        &self.features
+    }
+
+    /// Names of the targets.
+    pub fn targets(&self) -> &[String] {
+        &self.targets
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Sum of the rows' weights; the number of rows, if there are no weights.
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// Entry of R.
+    pub fn r(&self, row: usize, column: usize) -> f64 {
+        self.r[column * self.width() + row]
+    }
+
+    /// Adds the statistics of other rows.
+    pub fn merge(&mut self, other: &Statistics) -> Result<()> {
+        for (what, ours, theirs) in [
+            ("features", &self.features, &other.features),
+            ("targets", &self.targets, &other.targets),
+        ] {
+            if ours != theirs {
+                let differs = ours.iter().zip(theirs).find(|(a, b)| a != b);
+                let value =
+                    differs.map_or(format!("{} names", theirs.len()), |(_, b)| format!("`{b}`"));
+                let expected =
+                    differs.map_or(format!("{} names", ours.len()), |(a, _)| format!("`{a}`"));
+                return Err(Error::parameter(
+                    what,
+                    value,
+                    format!(
+                        "statistics merge only if their {what} are the same; here {expected} was expected"
+                    ),
+                ));
+            }
+        }
+        let k = self.width();
+        qr::absorb(&mut self.r, k, &mut other.r.clone(), k);
+        self.rows += other.rows;
+        self.weight += other.weight;
+        Ok(())
+    }
+
+    /// The squared error of target `target` per unit of weight, for coefficients of all features.
+    pub fn mean_squared_error(&self, target: usize, coefficients: &[f64]) -> Result<f64> {
+        let p = self.features.len();
+        require_len("coefficients", coefficients.len(), p)?;
+        require(
+            target < self.targets.len(),
+            "target",
+            target,
+            "there are fewer targets",
+        )?;
+        if self.weight == 0.0 {
+            return Err(Error::Empty { what: "statistics" });
+        }
+        let k = self.width();
+        let mut total = 0.0;
+        for row in 0..k {
+            let mut residual = -self.r(row, p + target);
+            for (column, w) in coefficients.iter().enumerate().skip(row) {
+                residual = self.r(row, column).mul_add(*w, residual);
+            }
+            total += residual * residual;
+        }
+        Ok(total / self.weight)
+    }
+}
+
+/// Turns rows of inputs and targets into statistics, block by block. Memory is a block and the triangle, whatever the number of rows.
+#[derive(Clone, Debug)]
+pub struct Accumulator {
+    features: Features,
+    statistics: Statistics,
+    workspace: Workspace,
+    block: Vec<f64>,
+    inputs: Vec<f64>,
+}
+
+/// Rows that are reflected together: the block stays in the second-level cache, and mostly in the first.
+const BLOCK: usize = 128;
+
+impl Accumulator {
+    /// An accumulator for the given features and targets.
+    pub fn new(features: Features, targets: Vec<String>) -> Result<Self> {
+        let statistics = Statistics::new(features.names().to_vec(), targets)?;
+        Ok(Accumulator {
+            workspace: features.workspace(BLOCK),
+            block: vec![0.0; BLOCK * statistics.width()],
+            inputs: vec![0.0; BLOCK * features.inputs().len()],
+            features,
+            statistics,
+        })
+    }
+
+    /// Adds rows; the columns of inputs and of targets stand one after the other. Weights, if given, must not be negative.
+    pub fn push(
+        &mut self,
+        inputs: &[f64],
+        targets: &[f64],
+        weights: Option<&[f64]>,
+        rows: usize,
+    ) -> Result<()> {
+        let (n_inputs, q) = (self.features.inputs().len(), self.statistics.targets.len());
+        require_len("input values", inputs.len(), rows * n_inputs)?;
+        require_len("target values", targets.len(), rows * q)?;
+        if let Some(weights) = weights {
+            require_len("weights", weights.len(), rows)?;
+            if let Some(row) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
+                return Err(Error::Value {
+                    column: "weight".into(),
+                    row: self.statistics.rows + row as u64,
+                    value: weights[row],
+                    expected: "weights must be finite and not negative".into(),
+                });
+            }
+        }
+        let (p, k) = (self.features.len(), self.statistics.width());
+        for start in (0..rows).step_by(BLOCK) {
+            let n = BLOCK.min(rows - start);
+            let block = &mut self.block[..n * k];
+            for (column, room) in self.inputs.chunks_exact_mut(n).take(n_inputs).enumerate() {
+                room.copy_from_slice(&inputs[column * rows + start..][..n]);
+            }
+            self.features.evaluate_into(
+                &self.inputs[..n * n_inputs],
+                n,
+                &mut block[..n * p],
+                &mut self.workspace,
+            )?;
+            for (column, room) in block[n * p..].chunks_exact_mut(n).enumerate() {
+                room.copy_from_slice(&targets[column * rows + start..][..n]);
+            }
+            // Σ 0·x is NaN exactly if some x is not finite; only then is it worth a search.
+            if block.iter().map(|x| 0.0 * x).sum::<f64>() != 0.0 {
+                let at = block.iter().position(|x| !x.is_finite()).unwrap_or(0);
+                let column = at / n;
+                let name = if column < p {
+                    &self.features.names()[column]
+                } else {
+                    &self.statistics.targets[column - p]
+                };
+                return Err(Error::Value {
+                    column: name.clone(),
+                    row: self.statistics.rows + (at % n) as u64,
+                    value: block[at],
+                    expected: "every value must be finite: repair the row, leave it out, or choose another function".into(),
+                });
+            }
+            let mut weight = n as f64;
+            if let Some(weights) = weights {
+                let weights = &weights[start..][..n];
+                weight = weights.iter().sum();
+                for column in block.chunks_exact_mut(n) {
+                    column
+                        .iter_mut()
+                        .zip(weights)
+                        .for_each(|(x, w)| *x *= w.sqrt());
+                }
+            }
+            qr::absorb(&mut self.statistics.r, k, block, n);
+            self.statistics.rows += n as u64;
+            self.statistics.weight += weight;
+        }
+        Ok(())
+    }
+
+    /// The features.
+    pub fn features(&self) -> &Features {
+        &self.features
+    }
+
+    /// The statistics of all rows so far.
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// The statistics of all rows.
+    pub fn finish(self) -> Statistics {
+        self.statistics
+    }
+}
