@@ -112,6 +112,7 @@ fn golden_networks() {
             } else {
                 Gating::Plain
             },
+            bias: true,
         });
         let architecture = Architecture::new(layers.collect()).unwrap();
 

@@ -142,42 +142,14 @@ impl<'a> Descent<'a> {
 
     /// The best weights of all terms at once for the gates as they are: ‖R diag(m) w − y‖² + Σ v w², a least-squares problem.
     fn solve(&mut self) {
-        let (p, q) = (self.problem.p, self.problem.q);
-        let used: Vec<usize> = (0..p)
-            .filter(|&j| self.gates[j].explained > 1e-6 && self.problem.scale[j] > 0.0)
+        let used: Vec<usize> = (0..self.problem.p)
+            .filter(|&j| self.gates[j].explained > 1e-6)
             .collect();
-        let k = used.len();
-        let rows = p + k;
-        // In effective coefficients e = m w: columns R_j on top of √v/m.
-        let mut a = vec![0.0; rows * (k + q)];
-        for (c, &j) in used.iter().enumerate() {
-            a[c * rows..][..p].copy_from_slice(self.problem.column(j));
-            a[c * rows + p + c] = self.gates[j].variance.sqrt() / self.gates[j].mean;
-        }
-        for t in 0..q {
-            a[(k + t) * rows..][..p].copy_from_slice(&self.problem.y[t * p..][..p]);
-        }
-        let mut pivots = Vec::new();
-        for c in 0..k {
-            let norm = super::qr::reflect(&mut a, rows, pivots.len(), c, super::support::COLLINEAR);
-            if norm > super::support::COLLINEAR {
-                pivots.push(c);
-            }
-        }
-        self.effective.fill(0.0);
-        for t in 0..q {
-            let mut b = a[(k + t) * rows..][..pivots.len()].to_vec();
-            for i in (0..pivots.len()).rev() {
-                let column = &a[pivots[i] * rows..];
-                b[i] /= column[i];
-                let value = b[i];
-                b[..i]
-                    .iter_mut()
-                    .zip(column)
-                    .for_each(|(b, c)| *b -= value * c);
-                self.effective[t * p + used[pivots[i]]] = value;
-            }
-        }
+        // In effective coefficients e = m w the second part is Σ (√v/m · e)².
+        let gates = &self.gates;
+        self.effective = self
+            .problem
+            .ridge(&used, |j| gates[j].variance.sqrt() / gates[j].mean);
         self.residual = self.problem.residual(&self.effective);
     }
 
@@ -240,7 +212,7 @@ impl<'a> Descent<'a> {
 }
 
 /// Minimises the expected objective at one price of a term, from several starts: all gates closed with the price falling to its value, all gates
-/// open, and the support that local search finds. The best end is returned.
+/// open, and the supports that local search finds from these and from nothing. The best end is returned.
 pub fn train_exact(problem: &Problem, gate: &HardConcrete, price: f64) -> Result<Gated> {
     require(
         price >= 0.0 && price.is_finite(),
@@ -267,13 +239,15 @@ pub fn train_exact(problem: &Problem, gate: &HardConcrete, price: f64) -> Result
     descent.run();
     ends.push(descent.finish());
 
-    let polished = polish(problem, &ends[0].support(gate), price, problem.p);
-    ends.push(from_support(problem, &curve, price, &polished));
+    for start in [ends[0].support(gate), ends[1].support(gate), Vec::new()] {
+        let polished = polish(problem, &start, price, problem.p);
+        ends.push(from_support(problem, &curve, price, &polished));
+    }
 
     Ok(ends
         .into_iter()
         .min_by(|a, b| a.objective.total_cmp(&b.objective))
-        .expect("there are three ends"))
+        .expect("there are several ends"))
 }
 
 /// Descent from gates that are open on a support and closed elsewhere.

@@ -5,23 +5,32 @@
 //! - [`Accumulator`], [`Statistics`]: one pass over the rows, in blocks; parts merge.
 //! - [`Problem`]: one target's error on features scaled to unit RMS.
 //! - [`train_exact`]: gates and weights by the expectation in closed form. No sampling, no learning rate, cost independent of the number of rows.
+//! - [`sampled_trainer`]: the same objective by minibatches and sampled gates, as published.
+//! - [`Path`]: the best model of every size, and a [`Rule`] to choose one; [`Method`] has ordinary least squares, STLSQ and the lasso beside the gates.
 //! - [`branch_and_bound`]: the best support with a proof, or the gap that is left.
-//! - [`inclusion_probabilities`]: how sure the data are of each term.
+//! - [`inclusion_probabilities`]: how sure the data are of each term. [`Diagnostics`]: columns that cannot be told apart.
 
+mod baselines;
 mod bound;
 mod curve;
+mod diagnostics;
 mod exact;
 mod inclusion;
+mod path;
 mod polish;
 mod problem;
 mod qr;
+mod sampled;
 mod statistics;
 mod support;
 
 pub use bound::{Optimum, branch_and_bound};
+pub use diagnostics::Diagnostics;
 pub use exact::{Gated, expected_objective, train_exact};
 pub use inclusion::inclusion_probabilities;
+pub use path::{Line, Method, Path, PathConfig, Rule};
 pub use problem::Problem;
+pub use sampled::{Sampled, sampled_trainer};
 pub use statistics::{Accumulator, Statistics};
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A least-squares problem on the statistics, with features of unit size.
 
-use super::Statistics;
+use super::{Statistics, qr, support::COLLINEAR};
 use crate::error::{Error, Result, require};
 
 /// The squared error of one target, or of several that share their terms, as a function of coefficients of features scaled to unit RMS:
@@ -133,5 +133,46 @@ impl Problem {
             }
         };
         a.iter().enumerate().map(unit).collect()
+    }
+
+    /// The minimiser of ‖R a − y‖² + Σ (diagonal(j)·a_j)² over coefficients of the given features (p × q); those in the span of others get 0.
+    pub(super) fn ridge(&self, features: &[usize], diagonal: impl Fn(usize) -> f64) -> Vec<f64> {
+        let (p, q) = (self.p, self.q);
+        let used: Vec<usize> = features
+            .iter()
+            .copied()
+            .filter(|&j| self.scale[j] > 0.0)
+            .collect();
+        let k = used.len();
+        let rows = p + k;
+        let mut a = vec![0.0; rows * (k + q)];
+        for (c, &j) in used.iter().enumerate() {
+            a[c * rows..][..p].copy_from_slice(self.column(j));
+            a[c * rows + p + c] = diagonal(j);
+        }
+        for t in 0..q {
+            a[(k + t) * rows..][..p].copy_from_slice(&self.y[t * p..][..p]);
+        }
+        let mut pivots = Vec::new();
+        for c in 0..k {
+            if qr::reflect(&mut a, rows, pivots.len(), c, COLLINEAR) > COLLINEAR {
+                pivots.push(c);
+            }
+        }
+        let mut solution = vec![0.0; p * q];
+        for t in 0..q {
+            let mut b = a[(k + t) * rows..][..pivots.len()].to_vec();
+            for i in (0..pivots.len()).rev() {
+                let column = &a[pivots[i] * rows..];
+                b[i] /= column[i];
+                let value = b[i];
+                b[..i]
+                    .iter_mut()
+                    .zip(column)
+                    .for_each(|(b, c)| *b -= value * c);
+                solution[t * p + used[pivots[i]]] = value;
+            }
+        }
+        solution
     }
 }

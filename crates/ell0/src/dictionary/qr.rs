@@ -1,5 +1,7 @@
 //! Householder reflections on column-major matrices: what the statistics and the supports are made of.
 
+use pulp::{Simd, WithSimd};
+
 use crate::simd;
 
 const LANES: usize = 8;
@@ -21,24 +23,63 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     total
 }
 
-/// The same for four columns at once: the first vector is read once.
+/// Columns that are reflected together.
+const PANEL: usize = 4;
+
+/// The products of a panel's four columns with each of `N` others: everything is read once.
 #[inline(always)]
-fn dot4(v: &[f64], c: [&[f64]; 4]) -> [f64; 4] {
-    let mut lanes = [[0f64; 4]; 4];
-    let (v, v_tail) = v.as_chunks::<4>();
-    let split = c.map(|c| c.as_chunks::<4>());
-    for (i, v) in v.iter().enumerate() {
-        for k in 0..4 {
-            let c = &split[k].0[i];
-            for lane in 0..4 {
-                lanes[k][lane] = v[lane].mul_add(c[lane], lanes[k][lane]);
+fn panel_dots<S: Simd, const N: usize>(
+    simd: S,
+    v: [&[f64]; PANEL],
+    c: [&[f64]; N],
+) -> [[f64; PANEL]; N] {
+    let mut sums = [[simd.splat_f64s(0.0); PANEL]; N];
+    let (v_head, v_tail) = (
+        v.map(|v| S::as_simd_f64s(v).0),
+        v.map(|v| S::as_simd_f64s(v).1),
+    );
+    let (c_head, c_tail) = (
+        c.map(|c| S::as_simd_f64s(c).0),
+        c.map(|c| S::as_simd_f64s(c).1),
+    );
+    let length = v_head[0].len();
+    // Equal lengths, said once, so that the loop needs no checks.
+    let (v_head, c_head) = (v_head.map(|v| &v[..length]), c_head.map(|c| &c[..length]));
+    for i in 0..length {
+        for n in 0..N {
+            for k in 0..PANEL {
+                sums[n][k] = simd.mul_add_f64s(v_head[k][i], c_head[n][i], sums[n][k]);
             }
         }
     }
-    std::array::from_fn(|k| {
-        let tail: f64 = v_tail.iter().zip(split[k].1).map(|(a, b)| a * b).sum();
-        (lanes[k][0] + lanes[k][2]) + (lanes[k][1] + lanes[k][3]) + tail
+    std::array::from_fn(|n| {
+        std::array::from_fn(|k| {
+            let tail: f64 = v_tail[k].iter().zip(c_tail[n]).map(|(v, c)| v * c).sum();
+            simd.reduce_sum_f64s(sums[n][k]) + tail
+        })
     })
+}
+
+/// c −= Σ factors_k v_k.
+#[inline(always)]
+fn panel_subtract<S: Simd>(simd: S, v: [&[f64]; PANEL], c: &mut [f64], factors: [f64; PANEL]) {
+    let (v_head, v_tail) = (
+        v.map(|v| S::as_simd_f64s(v).0),
+        v.map(|v| S::as_simd_f64s(v).1),
+    );
+    let (c_head, c_tail) = S::as_mut_simd_f64s(c);
+    let v_head = v_head.map(|v| &v[..c_head.len()]);
+    let wide = factors.map(|f| simd.splat_f64s(-f));
+    for (i, c) in c_head.iter_mut().enumerate() {
+        let mut value = *c;
+        for k in 0..PANEL {
+            value = simd.mul_add_f64s(wide[k], v_head[k][i], value);
+        }
+        *c = value;
+    }
+    for (i, c) in c_tail.iter_mut().enumerate() {
+        *c -= (0..PANEL).map(|k| factors[k] * v_tail[k][i]).sum::<f64>();
+    }
 }
 
 #[inline(always)]
@@ -50,54 +91,114 @@ fn subtract(c: &mut [f64], factor: f64, v: &[f64]) {
 
 /// R ← the triangular factor of R on top of the block, with R of k × k and the block of `rows` × k, both column after column. The block is used up.
 ///
-/// Each reflection touches one row of R and the block, so the zeros of R cost nothing. R may be of either sign on its diagonal.
+/// Each reflection touches one row of R and the block, so the zeros of R cost nothing. Reflections are made four at a time and then applied together to
+/// the columns after them: with w_i = R_i + v_i·c − Σ_{l<i} α_l v_i·v_l and α_i = τ_i w_i, four steps are one pass c −= Σ α_i v_i.
 pub(super) fn absorb(r: &mut [f64], k: usize, block: &mut [f64], rows: usize) {
     debug_assert!(r.len() == k * k && block.len() == k * rows);
-    if rows == 0 {
-        return;
+    if rows > 0 {
+        pulp::Arch::new().dispatch(Absorb { r, k, block, rows });
     }
-    simd::vectorised(
-        #[inline(always)]
-        || {
-            for j in 0..k {
-                let (done, rest) = block.split_at_mut((j + 1) * rows);
-                let v = &mut done[j * rows..];
-                let alpha = r[j * k + j];
-                let square = dot(v, v);
-                if square == 0.0 {
-                    continue;
-                }
-                let beta = -alpha.signum() * alpha.hypot(square.sqrt());
-                let head = alpha - beta;
-                let tau = -head / beta;
-                let inverse = 1.0 / head;
-                v.iter_mut().for_each(|v| *v *= inverse);
-                r[j * k + j] = beta;
-                let v = &*v;
-                let mut columns = rest.chunks_exact_mut(rows);
-                let mut column = j + 1;
-                while column + 4 <= k {
-                    let c: [&mut [f64]; 4] =
-                        std::array::from_fn(|_| columns.next().expect("four columns are left"));
-                    let dots = dot4(v, [&*c[0], &*c[1], &*c[2], &*c[3]]);
-                    for (offset, c) in c.into_iter().enumerate() {
-                        let place = (column + offset) * k + j;
-                        let w = tau * (r[place] + dots[offset]);
-                        r[place] -= w;
-                        subtract(c, w, v);
-                    }
-                    column += 4;
-                }
-                for c in columns {
-                    let place = column * k + j;
-                    let w = tau * (r[place] + dot(v, c));
-                    r[place] -= w;
-                    subtract(c, w, v);
+}
+
+struct Absorb<'a> {
+    r: &'a mut [f64],
+    k: usize,
+    block: &'a mut [f64],
+    rows: usize,
+}
+
+impl WithSimd for Absorb<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Absorb { r, k, block, rows } = self;
+        for start in (0..k).step_by(PANEL) {
+            let width = PANEL.min(k - start);
+            let (done, rest) = block.split_at_mut((start + width) * rows);
+            let panel = &mut done[start * rows..];
+            let mut tau = [0.0; PANEL];
+            for i in 0..width {
+                tau[i] = reflect_panel(r, k, panel, rows, start, i, width);
+            }
+            if width < PANEL {
+                return;
+            }
+            let v: [&[f64]; PANEL] = std::array::from_fn(|i| &panel[i * rows..(i + 1) * rows]);
+            let gram = panel_dots(simd, v, v);
+            let mut column = start + PANEL;
+            let mut pairs = rest.chunks_exact_mut(2 * rows);
+            for pair in &mut pairs {
+                let (a, b) = pair.split_at_mut(rows);
+                let dots = panel_dots(simd, v, [&*a, &*b]);
+                for (c, dots) in [a, b].into_iter().zip(dots) {
+                    let factors =
+                        panel_factors(&mut r[column * k + start..][..PANEL], &tau, &gram, dots);
+                    panel_subtract(simd, v, c, factors);
                     column += 1;
                 }
             }
-        },
-    );
+            let last = pairs.into_remainder();
+            if !last.is_empty() {
+                let [dots] = panel_dots(simd, v, [&*last]);
+                let factors =
+                    panel_factors(&mut r[column * k + start..][..PANEL], &tau, &gram, dots);
+                panel_subtract(simd, v, last, factors);
+            }
+        }
+    }
+}
+
+/// The factors α of a column, and what they do to its four entries of R.
+#[inline(always)]
+fn panel_factors(
+    r: &mut [f64],
+    tau: &[f64; PANEL],
+    gram: &[[f64; PANEL]; PANEL],
+    dots: [f64; PANEL],
+) -> [f64; PANEL] {
+    let mut alpha = [0.0; PANEL];
+    for i in 0..PANEL {
+        let earlier: f64 = (0..i).map(|l| alpha[l] * gram[i][l]).sum();
+        alpha[i] = tau[i] * (r[i] + dots[i] - earlier);
+        r[i] -= alpha[i];
+    }
+    alpha
+}
+
+/// Reflects column `i` of a panel into row `start + i` of R, and the later columns of the panel with it. The column becomes v (its head being 1); τ is
+/// returned.
+#[inline(always)]
+fn reflect_panel(
+    r: &mut [f64],
+    k: usize,
+    panel: &mut [f64],
+    rows: usize,
+    start: usize,
+    i: usize,
+    width: usize,
+) -> f64 {
+    let j = start + i;
+    let (done, rest) = panel.split_at_mut((i + 1) * rows);
+    let v = &mut done[i * rows..];
+    let alpha = r[j * k + j];
+    let square = dot(v, v);
+    if square == 0.0 {
+        return 0.0;
+    }
+    let beta = -alpha.signum() * alpha.hypot(square.sqrt());
+    let head = alpha - beta;
+    let tau = -head / beta;
+    let inverse = 1.0 / head;
+    v.iter_mut().for_each(|v| *v *= inverse);
+    r[j * k + j] = beta;
+    for (offset, c) in rest.chunks_exact_mut(rows).take(width - i - 1).enumerate() {
+        let place = (j + 1 + offset) * k + j;
+        let w = tau * (r[place] + dot(v, c));
+        r[place] -= w;
+        subtract(c, w, v);
+    }
+    tau
 }
 
 /// Reflects the columns of `a` (rows × columns, column after column) from row `at` on so that column `column` becomes zero below row `at`;

@@ -6,6 +6,7 @@ use super::qr;
 use crate::{
     error::{Error, Result, require, require_len},
     features::{Features, Workspace},
+    simd,
 };
 
 /// The triangular factor R of the matrix [Φ y]: all that a squared error needs to know of the data.
@@ -21,6 +22,8 @@ pub struct Statistics {
     weight: f64,
     /// (features + targets)², column after column, upper triangle.
     r: Vec<f64>,
+    /// The value of each feature that is the same in all rows so far.
+    constant: Vec<Option<f64>>,
 }
 
 /// The version of the saved form.
@@ -37,6 +40,8 @@ struct Saved {
     weight: f64,
     /// The columns of R down to the diagonal.
     triangle: Vec<Vec<f64>>,
+    /// The value of each feature in the first row; null where the feature varies.
+    constant: Vec<Option<f64>>,
 }
 
 const FORMAT: &str = "ell0-statistics";
@@ -48,6 +53,7 @@ impl From<Statistics> for Saved {
             format: FORMAT.into(),
             version: VERSION,
             triangle: (0..k).map(|c| s.r[c * k..c * k + c + 1].to_vec()).collect(),
+            constant: s.constant,
             features: s.features,
             targets: s.targets,
             rows: s.rows,
@@ -91,6 +97,12 @@ impl TryFrom<Saved> for Statistics {
             "a value that is not finite",
             "all values must be finite",
         )?;
+        require_len(
+            "constants of the features",
+            saved.constant.len(),
+            statistics.features.len(),
+        )?;
+        statistics.constant = saved.constant;
         statistics.rows = saved.rows;
         statistics.weight = saved.weight;
         Ok(statistics)
@@ -121,6 +133,7 @@ impl Statistics {
         )?;
         Ok(Statistics {
             r: vec![0.0; k * k],
+            constant: vec![None; features.len()],
             features,
             targets,
             rows: 0,
@@ -157,6 +170,25 @@ impl Statistics {
         self.r[column * self.width() + row]
     }
 
+    /// The features that had the same value in every row.
+    pub fn constant(&self) -> Vec<usize> {
+        (0..self.features.len())
+            .filter(|&j| self.constant[j].is_some())
+            .collect()
+    }
+
+    /// Takes note of further values of a feature.
+    fn note(&mut self, feature: usize, values: &[f64], first_rows: bool) {
+        if first_rows {
+            self.constant[feature] = Some(values[0]);
+        }
+        if let Some(first) = self.constant[feature]
+            && values.iter().any(|&v| v != first)
+        {
+            self.constant[feature] = None;
+        }
+    }
+
     /// Adds the statistics of other rows.
     pub fn merge(&mut self, other: &Statistics) -> Result<()> {
         for (what, ours, theirs) in [
@@ -176,6 +208,15 @@ impl Statistics {
                         "statistics merge only if their {what} are the same; here {expected} was expected"
                     ),
                 ));
+            }
+        }
+        if other.rows == 0 {
+            return Ok(());
+        }
+        for j in 0..self.features.len() {
+            match other.constant[j] {
+                Some(value) => self.note(j, &[value], self.rows == 0),
+                None => self.constant[j] = None,
             }
         }
         let k = self.width();
@@ -275,8 +316,7 @@ impl Accumulator {
             for (column, room) in block[n * p..].chunks_exact_mut(n).enumerate() {
                 room.copy_from_slice(&targets[column * rows + start..][..n]);
             }
-            // Σ 0·x is NaN exactly if some x is not finite; only then is it worth a search.
-            if block.iter().map(|x| 0.0 * x).sum::<f64>() != 0.0 {
+            if !simd::all_finite(block) {
                 let at = block.iter().position(|x| !x.is_finite()).unwrap_or(0);
                 let column = at / n;
                 let name = if column < p {
@@ -290,6 +330,10 @@ impl Accumulator {
                     value: block[at],
                     expected: "every value must be finite: repair the row, leave it out, or choose another function".into(),
                 });
+            }
+            let first_rows = self.statistics.rows == 0;
+            for (j, column) in block.chunks_exact(n).take(p).enumerate() {
+                self.statistics.note(j, column, first_rows);
             }
             let mut weight = n as f64;
             if let Some(weights) = weights {

@@ -2,6 +2,7 @@
 //!
 //! - [`Expression`]: built from a model or read from text, evaluated over many rows, differentiated, printed as text and LaTeX.
 //! - [`Node`]: the tree inside.
+//! - [`Model`]: equations for named targets, printed as PySINDy does or plainer, and saved as `model.json`.
 //!
 //! ```
 //! use ell0::equation::Expression;
@@ -16,11 +17,13 @@ mod derivative;
 mod evaluate;
 mod expression;
 mod latex;
+mod model;
 mod parse;
 mod text;
 
 pub use evaluate::Evaluator;
 pub use expression::{Expression, Node};
+pub use model::{Dynamics, Equation, Model, TermRecord};
 
 #[cfg(test)]
 mod tests;

@@ -145,6 +145,71 @@ fn derivatives_are_right() {
     );
 }
 
+#[test]
+fn models_print_save_and_predict() {
+    let library = "polynomial(2)";
+    let features = library
+        .parse::<Library>()
+        .unwrap()
+        .features(&["x", "y"])
+        .unwrap();
+    // 1, x, y, x^2, x y, y^2
+    let targets = [
+        ("x".to_string(), vec![0.0, -10.0, 10.0, 0.0, 0.0, 0.0], None),
+        (
+            "y".to_string(),
+            vec![0.5, 0.0, 0.0, 0.0, -1.25, 0.0],
+            Some(vec![0.9, 0.1, 0.1, 0.1, 1.0, 0.0]),
+        ),
+    ];
+    let model = Model::dictionary(&features, library, &targets, Dynamics::Continuous).unwrap();
+    assert_eq!(
+        model.pysindy(3),
+        "(x)' = -10.000 x + 10.000 y\n(y)' = 0.500 1 + -1.250 x y"
+    );
+    assert_eq!(model.text(4), "x' = -10*x + 10*y\ny' = 0.5 - 1.25*x*y");
+    assert!(
+        model
+            .latex(3)
+            .contains("\\frac{\\mathrm{d}}{\\mathrm{d}t} y &= 0.5 - 1.25 \\, x \\, y"),
+        "{}",
+        model.latex(3)
+    );
+    assert_eq!(
+        model.predict(&[1.0, 2.0, 3.0, 4.0], 2).unwrap(),
+        [20.0, 20.0, 0.5 - 3.75, 0.5 - 10.0]
+    );
+    assert_eq!(Model::from_json(&model.to_json()).unwrap(), model);
+    assert_eq!(model.equations()[1].terms[0].probability, Some(0.9));
+    // PySINDy's own text is read back to the same expression.
+    let right = model
+        .pysindy(3)
+        .lines()
+        .nth(1)
+        .unwrap()
+        .split_once(" = ")
+        .unwrap()
+        .1
+        .to_string();
+    assert_eq!(
+        Expression::parse(&right, &["x", "y"]).unwrap(),
+        model.expressions()[1]
+    );
+
+    let refuse = |from: &str, to: &str| {
+        let text = model.to_json();
+        assert!(text.contains(from), "{text}");
+        Model::from_json(&text.replace(from, to))
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(refuse("\"version\": 1", "\"version\": 2").contains("version = 2"));
+    assert!(refuse("ell0-model", "other").contains("expected `ell0-model`"));
+    assert!(refuse("0.5 - 1.25*x*y", "0.5 - 1.25*x*w").contains("nearest"));
+    assert!(refuse("\"target\": \"y\"", "\"target\": \"x\"").contains("one equation"));
+    assert!(Model::from_json("{}").is_err() && Model::from_json("").is_err());
+}
+
 fn nodes() -> impl Strategy<Value = Node> {
     let number = prop_oneof![
         -5.0..5.0f64,
@@ -206,6 +271,20 @@ proptest! {
         for row in [0, rows / 2, rows - 1] {
             let want = law.evaluate_row(&[columns[row], columns[rows + row], columns[2 * rows + row]]);
             prop_assert!(same(values[row], want) || !want.is_finite(), "{}: {} and {}", law, values[row], want);
+        }
+    }
+
+    #[test]
+    fn any_model_file_is_read_or_refused(text in "\\PC{0,80}", at: prop::sample::Index, byte in 0u8..128) {
+        let _ = Model::from_json(&text);
+        let law = Expression::parse("2*x + tanh(theta_dot)", &NAMES).unwrap();
+        let model = Model::new(NAMES.map(String::from).to_vec(), vec![("y".into(), law)], Dynamics::Discrete).unwrap();
+        let mut bytes = model.to_json().into_bytes();
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        if let Ok(model) = Model::from_json(&String::from_utf8_lossy(&bytes)) {
+            let n = model.inputs().len();
+            let _ = model.predict(&vec![1.0; n], 1);
         }
     }
 

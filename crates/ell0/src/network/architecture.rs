@@ -84,6 +84,8 @@ pub struct Dense {
     pub activation: Activation,
     /// Gates, if any.
     pub gating: Gating,
+    /// Whether there is a bias for each output.
+    pub bias: bool,
 }
 
 impl Dense {
@@ -193,7 +195,7 @@ impl Architecture {
         };
         for layer in &layers {
             weights.push(place(layer.inputs.checked_mul(layer.outputs))?);
-            biases.push(place(Some(layer.outputs))?);
+            biases.push(place(Some(if layer.bias { layer.outputs } else { 0 }))?);
         }
         let ungated = biases.last().map_or(0, |range| range.end);
         for layer in &layers {
@@ -253,7 +255,7 @@ impl Architecture {
         self.weights[layer].clone()
     }
 
-    /// Place of the biases of a layer.
+    /// Place of the biases of a layer; empty for one without.
     pub fn biases(&self, layer: usize) -> Range<usize> {
         self.biases[layer].clone()
     }

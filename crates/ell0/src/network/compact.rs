@@ -109,15 +109,18 @@ impl Mlp {
         let mut dense = Vec::new();
         let mut parameters = Vec::new();
         for (layer, original) in layers.into_iter().zip(architecture.layers()) {
+            // A unit that turned out constant may have moved into biases that were not there.
+            let bias = original.bias || layer.biases.iter().any(|&b| b != 0.0);
             dense.push(Dense {
                 inputs: width,
                 outputs: layer.outputs,
                 activation: original.activation,
                 gating: Gating::Plain,
+                bias,
             });
             width = layer.outputs;
             parameters.extend(layer.weights);
-            parameters.extend(layer.biases);
+            parameters.extend(layer.biases.iter().filter(|_| bias));
         }
         Ok(Compact {
             inputs,
@@ -153,7 +156,11 @@ impl Mlp {
             .collect();
         Pruned {
             weights,
-            biases: self.parameters()[architecture.biases(index)].to_vec(),
+            biases: if layer.bias {
+                self.parameters()[architecture.biases(index)].to_vec()
+            } else {
+                vec![0.0; layer.outputs]
+            },
             outputs: layer.outputs,
             open_inputs,
         }

@@ -95,7 +95,8 @@ impl Complexity {
         open_inputs.push(architecture.outputs() as f64);
         let expected_flops = open_inputs
             .windows(2)
-            .map(|pair| (2.0 * pair[0] + 1.0) * pair[1])
+            .zip(architecture.layers())
+            .map(|(pair, layer)| (2.0 * pair[0] + f64::from(layer.bias)) * pair[1])
             .sum();
         let compact = Mlp::from_parameters(architecture.clone(), parameters.to_vec())?.compact()?;
         let network = compact.network();
@@ -114,6 +115,6 @@ impl Complexity {
 }
 
 fn flops(architecture: &Architecture) -> f64 {
-    let count = |layer: &super::Dense| (2 * layer.inputs + 1) * layer.outputs;
+    let count = |layer: &super::Dense| (2 * layer.inputs + usize::from(layer.bias)) * layer.outputs;
     architecture.layers().iter().map(count).sum::<usize>() as f64
 }

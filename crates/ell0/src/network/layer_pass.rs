@@ -183,7 +183,9 @@ impl LayerPass {
         layer.activation.forward(
             &mut self.output[..rows * k_out],
             rows,
-            open_outputs.iter().map(|&o| biases[o]),
+            open_outputs
+                .iter()
+                .map(|&o| biases.get(o).copied().unwrap_or(0.0)),
         );
     }
 
@@ -250,7 +252,11 @@ impl LayerPass {
             &self.output[..rows * k_out],
             &mut step.d[..rows * k_out],
             rows,
-            |column, sum| bias_gradient[open_outputs[column]] = sum,
+            |column, sum| {
+                if let Some(gradient) = bias_gradient.get_mut(open_outputs[column]) {
+                    *gradient = sum;
+                }
+            },
         );
         if self.mode == Mode::WeightRows {
             return self.backward_weight_rows(Backward {

@@ -91,6 +91,7 @@ impl MlpConfig {
                 self.hidden
             },
             gating: self.gates.map_or(Gating::Plain, Gating::Gated),
+            bias: true,
         });
         Architecture::new(layers.collect())
     }

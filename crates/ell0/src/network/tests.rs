@@ -106,7 +106,7 @@ impl<'a> Reference<'a> {
                             * self.gates[index][(row * layer.inputs + i) * layer.outputs + o].0
                     })
                     .sum();
-                activation(layer.activation, sum + b[o])
+                activation(layer.activation, sum + b.get(o).copied().unwrap_or(0.0))
             });
             let output = output.collect();
             activations.push(output);
@@ -134,7 +134,9 @@ impl<'a> Reference<'a> {
             for o in 0..layer.outputs {
                 for row in 0..self.rows {
                     let d = d[o * self.rows + row] * output[o * self.rows + row].1;
-                    gradient[b.start + o] += d;
+                    if layer.bias {
+                        gradient[b.start + o] += d;
+                    }
                     for i in 0..layer.inputs {
                         let k = i * layer.outputs + o;
                         let (z, slope) = self.gates[index][row * layer.inputs * layer.outputs + k];
@@ -361,6 +363,7 @@ fn gradients_agree_with_finite_differences() {
                     outputs,
                     activation,
                     gating,
+                    bias: true,
                 };
                 let case = Case::new(
                     vec![
@@ -445,12 +448,14 @@ fn penalties_agree_with_finite_differences() {
                     outputs: 3,
                     activation: Activation::Elu,
                     gating,
+                    bias: true,
                 },
                 Dense {
                     inputs: 3,
                     outputs: 1,
                     activation: Activation::Identity,
                     gating,
+                    bias: true,
                 },
             ],
             3,
@@ -494,6 +499,7 @@ fn layers() -> impl Strategy<Value = Vec<Dense>> {
                     outputs,
                     activation: ACTIVATIONS[activation],
                     gating: gatings()[gating],
+                    bias: (outputs + gating) % 3 > 0,
                 };
                 width = outputs;
                 layer
@@ -652,6 +658,7 @@ fn bad_shapes_are_errors() {
         outputs,
         activation: Activation::Elu,
         gating: Gating::Plain,
+        bias: true,
     };
     assert!(
         message(Architecture::new(vec![layer(2, 3), layer(4, 1)]).unwrap_err())
@@ -687,6 +694,7 @@ fn bad_shapes_are_errors() {
         outputs: 0,
         activation: Activation::Elu,
         gating: Gating::Plain,
+        bias: true,
     };
     assert!(
         Architecture::new(vec![

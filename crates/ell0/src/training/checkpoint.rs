@@ -91,7 +91,9 @@ fn parameter_tensors(
             vec![inputs, outputs],
             architecture.weights(index),
         ));
-        tensors.push((name("bias"), vec![outputs], architecture.biases(index)));
+        if layer.bias {
+            tensors.push((name("bias"), vec![outputs], architecture.biases(index)));
+        }
         let gates = architecture.log_alphas(index);
         if !gates.is_empty() {
             let shape = if gates.len() == inputs {

@@ -2,18 +2,38 @@
 
 use crate::{
     error::{Error, Result, require, require_len},
+    features::{Features, Workspace},
     network::Loss,
     rng::fnv1a,
+    simd,
 };
 
 /// Rows of inputs and targets in single precision, all of them finite.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// The network may see features of the inputs instead of the inputs themselves ([`Dataset::lifted`]): they are computed for each batch, so that the table stays small.
+#[derive(Clone, Debug)]
 pub struct Dataset {
     inputs: usize,
     targets: usize,
     rows: usize,
+    lift: Option<Lift>,
     /// Row by row, inputs before targets: a random row is one or two cache lines.
     values: Vec<f32>,
+}
+
+/// Features in place of inputs, each divided by its scale.
+#[derive(Clone, Debug)]
+struct Lift {
+    features: Features,
+    factors: Vec<f64>,
+}
+
+/// Room for computing the features of a batch.
+#[derive(Clone, Debug)]
+pub(super) struct GatherSpace {
+    inputs: Vec<f64>,
+    features: Vec<f64>,
+    workspace: Option<Workspace>,
 }
 
 impl Dataset {
@@ -43,6 +63,7 @@ impl Dataset {
             inputs,
             targets,
             rows,
+            lift: None,
             values,
         })
     }
@@ -52,9 +73,90 @@ impl Dataset {
         self.rows
     }
 
-    /// Number of input columns.
+    /// The same rows, of which a network sees the given features, each divided by its scale.
+    pub fn lifted(mut self, features: Features, scales: &[f64]) -> Result<Self> {
+        require_len(
+            "inputs of the features",
+            features.inputs().len(),
+            self.inputs,
+        )?;
+        require_len("scales of the features", scales.len(), features.len())?;
+        for (&scale, name) in scales.iter().zip(features.names()) {
+            let ok = scale > 0.0 && scale.is_finite();
+            require(
+                ok,
+                "scale of a feature",
+                format!("{scale} (of {name})"),
+                "it must be positive and finite",
+            )?;
+        }
+        let factors = scales.iter().map(|s| 1.0 / s).collect();
+        self.lift = Some(Lift { features, factors });
+        // Every row once, so that a feature that is not finite is found now and not in the midst of training.
+        let mut space = self.gather_space(256);
+        for start in (0..self.rows).step_by(256) {
+            let n = 256.min(self.rows - start);
+            self.fill_features(start..start + n, &mut space)?;
+            let lift = self.lift.as_ref().expect("just set");
+            let values = &space.features[..n * lift.features.len()];
+            if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+                return Err(Error::Value {
+                    column: lift.features.names()[at / n].clone(),
+                    row: (start + at % n) as u64,
+                    value: values[at],
+                    expected:
+                        "every feature must be finite: leave the row out or choose another function"
+                            .into(),
+                });
+            }
+        }
+        Ok(self)
+    }
+
+    /// Number of columns that a network sees: features if there are such, else inputs.
     pub fn inputs(&self) -> usize {
-        self.inputs
+        self.lift
+            .as_ref()
+            .map_or(self.inputs, |lift| lift.features.len())
+    }
+
+    /// Room for gathering batches of at most `rows` rows.
+    pub(super) fn gather_space(&self, rows: usize) -> GatherSpace {
+        match &self.lift {
+            None => GatherSpace {
+                inputs: Vec::new(),
+                features: Vec::new(),
+                workspace: None,
+            },
+            Some(lift) => GatherSpace {
+                inputs: vec![0.0; rows * self.inputs],
+                features: vec![0.0; rows * lift.features.len()],
+                workspace: Some(lift.features.workspace(rows)),
+            },
+        }
+    }
+
+    /// The features of some rows, unscaled, in the room for them.
+    fn fill_features(
+        &self,
+        rows: impl ExactSizeIterator<Item = usize>,
+        space: &mut GatherSpace,
+    ) -> Result<()> {
+        let (Some(lift), Some(workspace)) = (&self.lift, &mut space.workspace) else {
+            return Ok(());
+        };
+        let (n, width) = (rows.len(), self.inputs + self.targets);
+        for (row, index) in rows.enumerate() {
+            for (column, &value) in self.values[index * width..][..self.inputs]
+                .iter()
+                .enumerate()
+            {
+                space.inputs[column * n + row] = f64::from(value);
+            }
+        }
+        let room = &mut space.features[..n * lift.features.len()];
+        lift.features
+            .evaluate_into(&space.inputs[..n * self.inputs], n, room, workspace)
     }
 
     /// Number of target columns.
@@ -64,7 +166,7 @@ impl Dataset {
 
     /// Checks that the data suit a network and a loss.
     pub(super) fn check(&self, inputs: usize, outputs: usize, loss: Loss) -> Result<()> {
-        require_len("input columns of the data", self.inputs, inputs)?;
+        require_len("input columns of the data", self.inputs(), inputs)?;
         let columns = loss.target_columns(outputs);
         require_len("target columns of the data", self.targets, columns)?;
         for (row, values) in self
@@ -77,24 +179,42 @@ impl Dataset {
         Ok(())
     }
 
-    /// Copies the given rows to matrices that stand column after column.
+    /// Copies the given rows, or their features, to matrices that stand column after column.
     pub(super) fn gather(
         &self,
-        rows: impl ExactSizeIterator<Item = usize>,
+        rows: impl ExactSizeIterator<Item = usize> + Clone,
         x: &mut [f32],
         y: &mut [f32],
-    ) {
+        space: &mut GatherSpace,
+    ) -> Result<()> {
         let (n, width) = (rows.len(), self.inputs + self.targets);
-        for (row, index) in rows.enumerate() {
+        for (row, index) in rows.clone().enumerate() {
             let values = &self.values[index * width..][..width];
             let (inputs, targets) = values.split_at(self.inputs);
-            for (column, &value) in inputs.iter().enumerate() {
-                x[column * n + row] = value;
+            if self.lift.is_none() {
+                for (column, &value) in inputs.iter().enumerate() {
+                    x[column * n + row] = value;
+                }
             }
             for (column, &value) in targets.iter().enumerate() {
                 y[column * n + row] = value;
             }
         }
+        if let Some(lift) = &self.lift {
+            self.fill_features(rows, space)?;
+            let columns = x.chunks_exact_mut(n).zip(space.features.chunks_exact(n));
+            simd::vectorised(
+                #[inline(always)]
+                || {
+                    for ((x, feature), &factor) in columns.zip(&lift.factors) {
+                        x.iter_mut()
+                            .zip(feature)
+                            .for_each(|(x, &f)| *x = (f * factor) as f32);
+                    }
+                },
+            );
+        }
+        Ok(())
     }
 
     /// A number that tells these data from others: a resumed run must go on with the same.

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::Dataset;
+use super::{Dataset, dataset::GatherSpace};
 use crate::{
     error::Result,
     network::{Architecture, Draw, Loss, Pass},
@@ -36,13 +36,19 @@ pub(super) fn evaluate_checked(
             vec![0.0; capacity * data.inputs()],
             vec![0.0; capacity * data.targets()],
         );
-        (Pass::new(architecture, capacity), x, y)
+        (
+            Pass::new(architecture, capacity),
+            x,
+            y,
+            data.gather_space(capacity),
+        )
     };
-    let block = |(pass, x, y): &mut (Pass, Vec<f32>, Vec<f32>), index: usize| {
+    let block = |(pass, x, y, space): &mut (Pass, Vec<f32>, Vec<f32>, GatherSpace),
+                 index: usize| {
         let start = index * BLOCK;
         let n = BLOCK.min(data.rows() - start);
         let (x, y) = (&mut x[..n * data.inputs()], &mut y[..n * data.targets()]);
-        data.gather(start..start + n, x, y);
+        data.gather(start..start + n, x, y, space)?;
         pass.forward(parameters, x, Draw::TestTime)?;
         pass.loss(loss, y, data.rows())
     };

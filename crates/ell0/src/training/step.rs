@@ -1,6 +1,6 @@
 //! The parts of a training step that can run side by side.
 
-use super::{Dataset, FitConfig};
+use super::{Dataset, FitConfig, dataset::GatherSpace};
 use crate::{
     error::Result,
     network::{Architecture, Draw, Loss, Noise, Pass},
@@ -20,6 +20,7 @@ pub(super) struct Part {
     pass: Pass,
     x: Vec<f32>,
     y: Vec<f32>,
+    space: GatherSpace,
     shared_noise: Vec<f32>,
     row_noise: Vec<f32>,
     pub gradient: Vec<f32>,
@@ -65,6 +66,7 @@ impl Part {
                 pass: Pass::new(architecture, rows),
                 x: vec![0.0; rows * data.inputs()],
                 y: vec![0.0; rows * data.targets()],
+                space: data.gather_space(rows),
                 shared_noise: vec![0.0; architecture.shared_noise_len()],
                 row_noise: vec![0.0; architecture.row_noise_len(rows)],
                 gradient: vec![0.0; architecture.parameter_len()],
@@ -89,7 +91,12 @@ impl Part {
         step: u64,
     ) -> Result<()> {
         let rows = &indices[self.first_row..][..self.rows];
-        data.gather(rows.iter().copied(), &mut self.x, &mut self.y);
+        data.gather(
+            rows.iter().copied(),
+            &mut self.x,
+            &mut self.y,
+            &mut self.space,
+        )?;
         let draw = step * samples as u64 + self.sample;
         // Shards of one sample share its gates; rows have their own.
         if !self.shared_noise.is_empty() {

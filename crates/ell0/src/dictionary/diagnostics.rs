@@ -1,0 +1,76 @@
+//! Columns that cannot be told apart.
+
+use serde::Serialize;
+
+use super::{Problem, Statistics, support::Fitted};
+use crate::error::Result;
+
+/// What is wrong with the columns of a dictionary on given data, by the names of the terms.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Diagnostics {
+    /// Terms that are zero in every row.
+    pub zero: Vec<String>,
+    /// Terms, other than the constant 1 itself, that are the same in every row.
+    pub constant: Vec<String>,
+    /// Terms that are a multiple of an earlier one, with that one.
+    pub duplicate: Vec<(String, String)>,
+    /// Terms that are a combination of earlier ones, with those.
+    pub collinear: Vec<(String, Vec<String>)>,
+    /// Number of independent columns.
+    pub rank: usize,
+}
+
+impl Diagnostics {
+    /// Looks at the columns of some statistics.
+    pub fn new(statistics: &Statistics) -> Result<Self> {
+        let problem = Problem::new(statistics, &[0])?;
+        let names = statistics.features();
+        let mut found = Diagnostics::default();
+        let usable: Vec<usize> = (0..problem.p).filter(|&j| problem.scale[j] > 0.0).collect();
+        found.zero = (0..problem.p)
+            .filter(|&j| problem.scale[j] == 0.0)
+            .map(|j| names[j].clone())
+            .collect();
+        found.constant = statistics
+            .constant()
+            .iter()
+            .map(|&j| names[j].clone())
+            .filter(|n| n != "1" && !found.zero.contains(n))
+            .collect();
+        // Only the span of earlier columns counts, so the order of the library decides which of two equals stays.
+        let fitted = Fitted::new(&problem, &usable);
+        found.rank = fitted.len();
+        for &j in usable.iter().filter(|j| !fitted.support.contains(j)) {
+            let earlier: Vec<usize> = fitted.support.iter().copied().filter(|&i| i < j).collect();
+            let combination = column_combination(&problem, &earlier, j);
+            let others: Vec<String> = combination.iter().map(|&i| names[i].clone()).collect();
+            match &others[..] {
+                [one] => found.duplicate.push((names[j].clone(), one.clone())),
+                _ => found.collinear.push((names[j].clone(), others)),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether every column can be told from all others.
+    pub fn is_clean(&self) -> bool {
+        self.zero.is_empty()
+            && self.constant.is_empty()
+            && self.duplicate.is_empty()
+            && self.collinear.is_empty()
+    }
+}
+
+/// The columns that take part in the combination of `earlier` that makes column `j`.
+fn column_combination(problem: &Problem, earlier: &[usize], j: usize) -> Vec<usize> {
+    let mut target = problem.clone();
+    target.q = 1;
+    target.y = problem.column(j).to_vec();
+    target.rest = 0.0;
+    let coefficients = Fitted::new(&target, earlier).coefficients();
+    earlier
+        .iter()
+        .copied()
+        .filter(|&i| coefficients[i].abs() > 1e-7)
+        .collect()
+}

@@ -1,0 +1,421 @@
+//! The whole path: the best model of every size, and the choice of one.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Problem, Statistics, baselines,
+    curve::GateCurve,
+    exact::supports_along,
+    polish::{polish, swap},
+    support::Fitted,
+};
+use crate::{
+    error::{Error, Result, require},
+    gates::HardConcrete,
+};
+
+/// How supports are found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// Gates trained on the expectation in closed form, along a falling price, and polished by adding, dropping and swapping.
+    Exact,
+    /// All terms: ordinary least squares.
+    Ols,
+    /// Sequentially thresholded least squares, as PySINDy's `STLSQ`, for many thresholds.
+    Stlsq,
+    /// The L1 path.
+    Lasso,
+}
+
+impl FromStr for Method {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "exact" => Ok(Method::Exact),
+            "ols" => Ok(Method::Ols),
+            "stlsq" => Ok(Method::Stlsq),
+            "lasso" => Ok(Method::Lasso),
+            _ => Err(Error::Unknown {
+                kind: "method",
+                name: name.into(),
+                expected: "exact, ols, stlsq, lasso",
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Method::Exact => "exact",
+            Method::Ols => "ols",
+            Method::Stlsq => "stlsq",
+            Method::Lasso => "lasso",
+        })
+    }
+}
+
+/// How one model of the path is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// The smallest model whose validation error is within one standard error of the least; by BIC where there are no validation data.
+    OneStandardError,
+    /// The least validation error.
+    Validation,
+    /// The least BIC.
+    Bic,
+    /// The least AICc.
+    Aicc,
+    /// So many terms (for each target).
+    Terms(usize),
+    /// The least error + λ·terms.
+    Lambda(f64),
+}
+
+/// One model of the path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// Number of terms.
+    pub terms: usize,
+    /// The terms, by their index.
+    pub support: Vec<usize>,
+    /// The largest price λ of a term at which this model beats all smaller ones.
+    pub lambda: f64,
+    /// Mean squared error on the training data, averaged over the targets that share the terms.
+    pub train_error: f64,
+    /// Mean squared error on the validation data and its standard error over their parts.
+    pub validation_error: Option<f64>,
+    /// Standard error of the validation error; 0 for a single part.
+    pub validation_deviation: Option<f64>,
+    /// N ln(error) + terms·ln N.
+    pub bic: f64,
+    /// N ln(error) + 2·terms + 2·terms(terms + 1)/(N − terms − 1).
+    pub aicc: f64,
+    /// Coefficients of all features in the user's units, target after target.
+    pub coefficients: Vec<f64>,
+}
+
+/// What a path is made of.
+///
+/// | parameter | default | meaning |
+/// | --- | --- | --- |
+/// | `method` | exact | how supports are found |
+/// | `gate` | β = 2/3, γ = −0.1, ζ = 1.1 | distribution of the gates |
+/// | `most_terms` | all | largest number of terms |
+/// | `refit` | yes | least squares on each support; no: the shrunken coefficients of the lasso as they are |
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathConfig {
+    /// How supports are found.
+    pub method: Method,
+    /// Distribution of the gates.
+    pub gate: HardConcrete,
+    /// Largest number of terms.
+    pub most_terms: Option<usize>,
+    /// Whether each support is refitted by least squares.
+    pub refit: bool,
+}
+
+impl Default for PathConfig {
+    fn default() -> Self {
+        PathConfig {
+            method: Method::Exact,
+            gate: HardConcrete::default(),
+            most_terms: None,
+            refit: true,
+        }
+    }
+}
+
+/// The best model of every size, for one target or for several that share their terms.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Path {
+    lines: Vec<Line>,
+    /// Errors below this are round-off: models that reach it are equally good.
+    floor: f64,
+}
+
+/// Prices along which gates are trained.
+const PRICES: usize = 40;
+
+impl Path {
+    /// The path of the given targets of the training statistics, validated on parts of other data.
+    pub fn new(
+        train: &Statistics,
+        targets: &[usize],
+        validation: &[Statistics],
+        config: &PathConfig,
+    ) -> Result<Self> {
+        let problem = Problem::new(train, targets)?;
+        for part in validation {
+            require(
+                part.features() == train.features() && part.targets() == train.targets(),
+                "validation",
+                "other columns",
+                "training and validation data must have the same features and targets",
+            )?;
+        }
+        let most = config.most_terms.unwrap_or(usize::MAX).min(problem.p);
+        require(
+            train.rows() as usize > problem.p.min(most),
+            "rows",
+            train.rows(),
+            "there must be more rows than terms: take more data, a smaller library, or fewer terms",
+        )?;
+        let candidates: Vec<(Vec<usize>, Option<Vec<f64>>)> = match config.method {
+            Method::Exact => best_of_each_size(&problem, &config.gate, most)
+                .into_iter()
+                .map(|s| (s, None))
+                .collect(),
+            Method::Ols => vec![((0..problem.p).collect(), None)],
+            Method::Stlsq => baselines::stlsq_path(&problem)
+                .into_iter()
+                .map(|s| (s, None))
+                .collect(),
+            Method::Lasso => baselines::lasso_path(&problem)
+                .into_iter()
+                .map(|a| (nonzero(&a, problem.p), (!config.refit).then_some(a)))
+                .collect(),
+        };
+        let mut lines: Vec<Option<Line>> = vec![None; problem.p + 1];
+        for (support, coefficients) in candidates {
+            let fitted = Fitted::new(&problem, &support);
+            let (terms, error, scaled) = match coefficients {
+                Some(a) => (support.len(), problem.error(&a), a),
+                None => (fitted.len(), fitted.error(), fitted.coefficients()),
+            };
+            if terms > most && config.method != Method::Ols {
+                continue;
+            }
+            let better = lines[terms]
+                .as_ref()
+                .is_none_or(|line| error < line.train_error * problem.q as f64);
+            if better {
+                let mut support = if config.refit {
+                    fitted.support
+                } else {
+                    support
+                };
+                support.sort_unstable();
+                lines[terms] = Some(line(
+                    &problem, train, targets, validation, support, error, &scaled,
+                )?);
+            }
+        }
+        let floor = 1e-24 * problem.energy() / problem.q as f64;
+        let mut path = Path {
+            lines: lines.into_iter().flatten().collect(),
+            floor,
+        };
+        path.set_prices();
+        Ok(path)
+    }
+
+    /// The models, by increasing number of terms.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    fn set_prices(&mut self) {
+        for k in 0..self.lines.len() {
+            let this = &self.lines[k];
+            let price = self.lines[..k]
+                .iter()
+                .map(|smaller| {
+                    (smaller.train_error - this.train_error) / (this.terms - smaller.terms) as f64
+                })
+                .fold(f64::INFINITY, f64::min);
+            // The smallest model of all is best at any price above the next one's.
+            self.lines[k].lambda = if price.is_finite() {
+                price.max(0.0)
+            } else {
+                self.lines[k].train_error
+            };
+        }
+    }
+
+    /// One model of the path.
+    pub fn choose(&self, rule: Rule) -> Result<&Line> {
+        let Some(last) = self.lines.last() else {
+            return Err(Error::Empty { what: "path" });
+        };
+        let least = |value: &dyn Fn(&Line) -> f64| {
+            self.lines
+                .iter()
+                .min_by(|a, b| value(a).total_cmp(&value(b)))
+                .unwrap_or(last)
+        };
+        let error = |line: &Line| {
+            line.validation_error
+                .map_or(f64::INFINITY, |e| e.max(self.floor))
+        };
+        let validated = last.validation_error.is_some();
+        Ok(match rule {
+            Rule::OneStandardError | Rule::Validation if !validated => least(&|l| l.bic),
+            Rule::Validation => least(&error),
+            Rule::OneStandardError => {
+                let best = least(&error);
+                let limit = error(best) + best.validation_deviation.unwrap_or(0.0);
+                self.lines
+                    .iter()
+                    .find(|line| error(line) <= limit)
+                    .unwrap_or(best)
+            }
+            Rule::Bic => least(&|l| l.bic),
+            Rule::Aicc => least(&|l| l.aicc),
+            Rule::Terms(terms) => self
+                .lines
+                .iter()
+                .find(|line| line.terms == terms)
+                .ok_or_else(|| {
+                    let known: Vec<String> =
+                        self.lines.iter().map(|l| l.terms.to_string()).collect();
+                    Error::parameter(
+                        "terms",
+                        terms,
+                        format!("the path has models of {} terms", known.join(", ")),
+                    )
+                })?,
+            Rule::Lambda(lambda) => {
+                require(
+                    lambda >= 0.0 && lambda.is_finite(),
+                    "lambda",
+                    lambda,
+                    "it must be finite and not negative",
+                )?;
+                least(&|l| l.train_error + lambda * l.terms as f64)
+            }
+        })
+    }
+}
+
+fn nonzero(a: &[f64], p: usize) -> Vec<usize> {
+    (0..p)
+        .filter(|&j| a.iter().skip(j).step_by(p).any(|&a| a != 0.0))
+        .collect()
+}
+
+fn line(
+    problem: &Problem,
+    train: &Statistics,
+    targets: &[usize],
+    validation: &[Statistics],
+    support: Vec<usize>,
+    error: f64,
+    scaled: &[f64],
+) -> Result<Line> {
+    let q = problem.q as f64;
+    let train_error = error / q;
+    let coefficients = problem.unscaled(scaled);
+    let mut parts = Vec::with_capacity(validation.len());
+    for part in validation {
+        let mut total = 0.0;
+        for (t, &target) in targets.iter().enumerate() {
+            total +=
+                part.mean_squared_error(target, &coefficients[t * problem.p..][..problem.p])?;
+        }
+        parts.push((part.weight(), total / q));
+    }
+    let weight: f64 = parts.iter().map(|p| p.0).sum();
+    let mean = parts.iter().map(|(w, e)| w * e).sum::<f64>() / weight;
+    let m = parts.len() as f64;
+    let spread: f64 = parts
+        .iter()
+        .map(|(w, e)| (w * m / weight).powi(2) * (e - mean).powi(2))
+        .sum();
+    let deviation = if parts.len() > 1 {
+        (spread / (m * (m - 1.0))).sqrt()
+    } else {
+        0.0
+    };
+    let (n, k) = (train.rows() as f64, support.len() as f64);
+    let floored = train_error
+        .max(1e-24 * problem.energy() / q)
+        .max(f64::MIN_POSITIVE);
+    let likelihood = n * floored.ln();
+    let validated = !parts.is_empty();
+    Ok(Line {
+        terms: support.len(),
+        support,
+        lambda: 0.0,
+        train_error,
+        validation_error: validated.then_some(mean),
+        validation_deviation: validated.then_some(deviation),
+        bic: likelihood + k * n.ln(),
+        aicc: likelihood + 2.0 * k + 2.0 * k * (k + 1.0) / (n - k - 1.0).max(1.0),
+        coefficients,
+    })
+}
+
+/// Gates along a falling price give supports; polished, they seed every size; then each size learns from its neighbours: the best of one size plus its best
+/// addition, or minus its least loss, swapped until nothing improves.
+fn best_of_each_size(problem: &Problem, gate: &HardConcrete, most: usize) -> Vec<Vec<usize>> {
+    let curve = GateCurve::expected_l0(gate);
+    let everything: Vec<usize> = (0..problem.p).collect();
+    let full = Fitted::new(problem, &everything);
+    let largest = full.len().min(most);
+    let mut best: Vec<Option<(f64, Vec<usize>)>> = vec![None; largest + 1];
+    let offer = |best: &mut Vec<Option<(f64, Vec<usize>)>>, fitted: Fitted| {
+        if let Some(slot) = best.get_mut(fitted.len()) {
+            let error = fitted.error();
+            if slot.as_ref().is_none_or(|(e, _)| error < *e) {
+                *slot = Some((error, fitted.support));
+            }
+        }
+    };
+    offer(&mut best, Fitted::new(problem, &[]));
+    if full.len() <= largest {
+        offer(&mut best, full.clone());
+    }
+    // From the price at which the first term pays to where all that is left to gain is round-off.
+    let energy = problem.energy();
+    let lowest = ((energy - full.error()) * 1e-12)
+        .max((full.error() / problem.n).min(energy * 1e-4))
+        .max(energy * 1e-14);
+    let prices: Vec<f64> = (0..PRICES)
+        .map(|i| energy * (lowest / energy).powf(i as f64 / (PRICES - 1) as f64))
+        .collect();
+    let mut previous: Option<Vec<usize>> = None;
+    for (support, &price) in supports_along(problem, gate, &curve, &prices)
+        .into_iter()
+        .zip(&prices)
+    {
+        if previous.as_ref() == Some(&support) {
+            continue;
+        }
+        let trimmed = if support.len() > most {
+            &support[..most]
+        } else {
+            &support[..]
+        };
+        offer(&mut best, polish(problem, trimmed, price, most));
+        previous = Some(support);
+    }
+    // Upwards, then downwards.
+    for k in 1..=largest {
+        if let Some((_, support)) = &best[k - 1] {
+            let fitted = Fitted::new(problem, support);
+            if let Some(change) = fitted.best_add() {
+                let next = swap(problem, &fitted.moved(change));
+                offer(&mut best, next);
+            }
+        }
+    }
+    for k in (0..largest).rev() {
+        if let Some((_, support)) = &best[k + 1] {
+            let fitted = Fitted::new(problem, support);
+            if let Some(change) = fitted.best_drop() {
+                let next = swap(problem, &fitted.moved(change));
+                offer(&mut best, next);
+            }
+        }
+    }
+    best.into_iter()
+        .flatten()
+        .map(|(_, support)| support)
+        .collect()
+}
