@@ -6,11 +6,11 @@
 //! The way of the data, each stage a module:
 //!
 //! ```text
-//! rows → model = gates ⊙ weights → training → a smaller model
-//!        [gates], [network]        [training]  [network::Compact]
+//! rows → features → model = gates ⊙ weights → training → equation, or a smaller network
 //! ```
 //!
 //! - [`gates`]: the hard-concrete distribution, penalties, and estimators of gradients through random gates.
+//! - [`features`]: the candidate terms of an equation. [`dictionary`]: gates choose among them, on statistics of the data. [`equation`]: what comes out.
 //! - [`network`]: multi-layer perceptrons, plain and gated, with gradients derived by hand; compaction.
 //! - [`training`]: Adam, schedules, the training loop, checkpoints.
 //! - [`rng`]: randomness as an explicit, splittable value. The same seed gives the same bits on any number of threads.

@@ -25,8 +25,8 @@ pub(super) struct Vertex {
 }
 
 /// Beyond this a gate is closed or open to all purposes.
-const FAR: f64 = 14.0;
-const STEPS: usize = 1400;
+const FAR: f64 = 20.0;
+const STEPS: usize = 2000;
 
 impl GateCurve {
     /// The curve for the expected L0: cost = P(active).

@@ -7,6 +7,7 @@
 //! - [`train_exact`]: gates and weights by the expectation in closed form. No sampling, no learning rate, cost independent of the number of rows.
 //! - [`sampled_trainer`]: the same objective by minibatches and sampled gates, as published.
 //! - [`Path`]: the best model of every size, and a [`Rule`] to choose one; [`Method`] has ordinary least squares, STLSQ and the lasso beside the gates.
+//! - [`polish_support`]: add, drop and swap moves until none improves.
 //! - [`branch_and_bound`]: the best support with a proof, or the gap that is left.
 //! - [`inclusion_probabilities`]: how sure the data are of each term. [`Diagnostics`]: columns that cannot be told apart.
 
@@ -29,6 +30,7 @@ pub use diagnostics::Diagnostics;
 pub use exact::{Gated, expected_objective, train_exact};
 pub use inclusion::inclusion_probabilities;
 pub use path::{Line, Method, Path, PathConfig, Rule};
+pub use polish::{Polished, polish_support};
 pub use problem::Problem;
 pub use sampled::{Sampled, sampled_trainer};
 pub use statistics::{Accumulator, Statistics};

@@ -1,6 +1,47 @@
 //! Local search over supports: add, drop and swap until nothing improves.
 
 use super::{Problem, support::Fitted};
+use crate::error::{Result, require};
+
+/// A support that no single move improves, fitted by least squares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Polished {
+    /// The terms, in increasing order.
+    pub support: Vec<usize>,
+    /// Coefficients of all features in the user's units, target after target.
+    pub coefficients: Vec<f64>,
+    /// Mean squared error, summed over the targets.
+    pub error: f64,
+}
+
+/// Adds, drops and swaps terms, the best move first, until none makes error + price·terms smaller, starting from any support.
+pub fn polish_support(problem: &Problem, support: &[usize], price: f64) -> Result<Polished> {
+    require(
+        price >= 0.0 && price.is_finite(),
+        "price",
+        price,
+        "it must be finite and not negative",
+    )?;
+    for (place, &term) in support.iter().enumerate() {
+        let ok = term < problem.p && !support[..place].contains(&term);
+        require(
+            ok,
+            "term",
+            term,
+            "each must be one of the problem's features, once",
+        )?;
+    }
+    let fitted = polish(problem, support, price, problem.p);
+    let coefficients = problem.unscaled(&fitted.coefficients());
+    let error = fitted.error();
+    let mut support = fitted.support;
+    support.sort_unstable();
+    Ok(Polished {
+        support,
+        coefficients,
+        error,
+    })
+}
 
 /// Improvements smaller than this, relative to the error without any term, are round-off.
 const ROUND_OFF: f64 = 1e-13;

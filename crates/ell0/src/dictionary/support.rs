@@ -146,28 +146,36 @@ impl Fitted {
         inverse
     }
 
-    /// For each term of the support, how much the error would grow without it.
-    pub fn drop_costs(&self) -> Vec<f64> {
+    /// For each term of the support, how much the error would grow without it, and its squared distance from the span of the rest.
+    pub fn removals(&self) -> Vec<(f64, f64)> {
         let (k, inverse, solution) = (self.len(), self.inverse(), self.solution());
         (0..k)
             .map(|i| {
                 let h: f64 = (i..k).map(|c| inverse[c * k + i].powi(2)).sum();
-                (0..self.q)
-                    .map(|t| solution[t * k + i].powi(2))
-                    .sum::<f64>()
-                    / h
+                (
+                    (0..self.q)
+                        .map(|t| solution[t * k + i].powi(2))
+                        .sum::<f64>()
+                        / h,
+                    1.0 / h,
+                )
             })
             .collect()
     }
 
-    /// For each other term, how much the error would fall with it.
-    pub fn add_gains(&self) -> Vec<f64> {
+    /// For each term of the support, how much the error would grow without it.
+    pub fn drop_costs(&self) -> Vec<f64> {
+        self.removals().iter().map(|r| r.0).collect()
+    }
+
+    /// For each other term, how much the error would fall with it, and its squared distance from the span of the support.
+    pub fn additions(&self) -> Vec<(f64, f64)> {
         let k = self.len();
-        let gain = |place: usize| {
+        let addition = |place: usize| {
             let v = &self.column(place)[k..];
             let square: f64 = v.iter().map(|v| v * v).sum();
             if square.sqrt() <= COLLINEAR {
-                return 0.0;
+                return (0.0, 0.0);
             }
             let product = |t: usize| {
                 v.iter()
@@ -175,9 +183,17 @@ impl Fitted {
                     .map(|(v, y)| v * y)
                     .sum::<f64>()
             };
-            (0..self.q).map(|t| product(t).powi(2)).sum::<f64>() / square
+            (
+                (0..self.q).map(|t| product(t).powi(2)).sum::<f64>() / square,
+                square,
+            )
         };
-        (k..self.p).map(gain).collect()
+        (k..self.p).map(addition).collect()
+    }
+
+    /// For each other term, how much the error would fall with it.
+    pub fn add_gains(&self) -> Vec<f64> {
+        self.additions().iter().map(|a| a.0).collect()
     }
 
     pub fn best_add(&self) -> Option<Move> {

@@ -23,7 +23,7 @@ mod text;
 
 pub use evaluate::Evaluator;
 pub use expression::{Expression, Node};
-pub use model::{Dynamics, Equation, Model, TermRecord};
+pub use model::{DictionaryTarget, Dynamics, Equation, Model, TermRecord};
 
 #[cfg(test)]
 mod tests;

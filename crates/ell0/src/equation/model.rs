@@ -47,6 +47,17 @@ pub struct Equation {
     pub terms: Vec<TermRecord>,
 }
 
+/// What a dictionary says of one target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DictionaryTarget {
+    /// Its name.
+    pub target: String,
+    /// Coefficients of all features in the user's units.
+    pub coefficients: Vec<f64>,
+    /// The probability of each feature, if known.
+    pub probabilities: Option<Vec<f64>>,
+}
+
 /// A closed-form model. The schema of its file, `model.json`, is described in `docs/model-json.md`.
 ///
 /// ```
@@ -119,11 +130,16 @@ impl Model {
     pub fn dictionary(
         features: &Features,
         library: &str,
-        targets: &[(String, Vec<f64>, Option<Vec<f64>>)],
+        targets: &[DictionaryTarget],
         dynamics: Dynamics,
     ) -> Result<Self> {
         let mut equations = Vec::new();
-        for (target, coefficients, probabilities) in targets {
+        for DictionaryTarget {
+            target,
+            coefficients,
+            probabilities,
+        } in targets
+        {
             require_len(
                 format!("coefficients of {target}"),
                 coefficients.len(),

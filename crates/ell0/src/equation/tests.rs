@@ -154,12 +154,18 @@ fn models_print_save_and_predict() {
         .features(&["x", "y"])
         .unwrap();
     // 1, x, y, x^2, x y, y^2
+    let target =
+        |target: &str, coefficients: [f64; 6], probabilities: Option<[f64; 6]>| DictionaryTarget {
+            target: target.into(),
+            coefficients: coefficients.to_vec(),
+            probabilities: probabilities.map(|p| p.to_vec()),
+        };
     let targets = [
-        ("x".to_string(), vec![0.0, -10.0, 10.0, 0.0, 0.0, 0.0], None),
-        (
-            "y".to_string(),
-            vec![0.5, 0.0, 0.0, 0.0, -1.25, 0.0],
-            Some(vec![0.9, 0.1, 0.1, 0.1, 1.0, 0.0]),
+        target("x", [0.0, -10.0, 10.0, 0.0, 0.0, 0.0], None),
+        target(
+            "y",
+            [0.5, 0.0, 0.0, 0.0, -1.25, 0.0],
+            Some([0.9, 0.1, 0.1, 0.1, 1.0, 0.0]),
         ),
     ];
     let model = Model::dictionary(&features, library, &targets, Dynamics::Continuous).unwrap();
