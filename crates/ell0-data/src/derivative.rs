@@ -1,0 +1,286 @@
+//! Rates of change from samples of a trajectory.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+/// How rates of change are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Derivative {
+    /// Central differences over three points.
+    Fd2,
+    /// Central differences over five points.
+    Fd4,
+    /// A cubic fitted to so many points on either side (Savitzky and Golay); the states are smoothed by it, too.
+    SavGol {
+        /// Points on either side.
+        half: usize,
+    },
+    /// The weak form: no derivative is taken; both sides of ẋ = f(x) are integrated against bumps of so many points on either side.
+    Weak {
+        /// Points on either side of a bump's centre.
+        half: usize,
+    },
+}
+
+impl fmt::Display for Derivative {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Derivative::Fd2 => f.write_str("fd2"),
+            Derivative::Fd4 => f.write_str("fd4"),
+            Derivative::SavGol { half } => write!(f, "savgol({half})"),
+            Derivative::Weak { half } => write!(f, "weak({half})"),
+        }
+    }
+}
+
+/// What was asked for, before the data were seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wanted {
+    /// By the noise: `fd4` where there is none to speak of, else `weak`.
+    #[default]
+    Auto,
+    /// Central differences over three points.
+    Fd2,
+    /// Central differences over five points.
+    Fd4,
+    /// Local cubics.
+    SavGol,
+    /// The weak form.
+    Weak,
+}
+
+impl FromStr for Wanted {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "auto" => Ok(Wanted::Auto),
+            "fd2" => Ok(Wanted::Fd2),
+            "fd4" => Ok(Wanted::Fd4),
+            "savgol" => Ok(Wanted::SavGol),
+            "weak" => Ok(Wanted::Weak),
+            _ => Err(format!(
+                "unknown derivative `{name}`: expected auto, fd2, fd4, savgol or weak"
+            )),
+        }
+    }
+}
+
+impl Wanted {
+    /// The method for data of this relative noise (against each state's deviation) that move by their own deviation in `lag` samples.
+    pub fn decide(self, relative_noise: f64, lag: usize) -> Derivative {
+        let half = lag.clamp(4, 500);
+        match self {
+            // Below this, finite differences of fourth order are more accurate than anything that smooths.
+            Wanted::Auto if relative_noise < 1e-5 => Derivative::Fd4,
+            Wanted::Auto | Wanted::Weak => Derivative::Weak { half },
+            Wanted::Fd2 => Derivative::Fd2,
+            Wanted::Fd4 => Derivative::Fd4,
+            Wanted::SavGol => Derivative::SavGol {
+                half: (half / 2).clamp(3, 100),
+            },
+        }
+    }
+}
+
+/// Samples of one trajectory: time and columns.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece<'a> {
+    /// Time of each sample.
+    pub time: &'a [f64],
+    /// States, one slice each.
+    pub states: &'a [&'a [f64]],
+}
+
+impl Derivative {
+    /// Samples that are needed on either side of one.
+    pub fn halo(&self) -> usize {
+        match *self {
+            Derivative::Fd2 => 1,
+            Derivative::Fd4 => 2,
+            Derivative::SavGol { half } | Derivative::Weak { half } => half,
+        }
+    }
+
+    /// Fewest rows a trajectory must have.
+    pub fn rows_needed(&self) -> usize {
+        2 * self.halo() + 1
+    }
+
+    /// Value (smoothed, for local cubics) and rate of change of each state at sample `at`, which must have a halo on both sides.
+    pub fn at(&self, piece: Piece, at: usize, mut out: impl FnMut(usize, f64, f64)) {
+        let halo = self.halo();
+        let time = &piece.time[at - halo..=at + halo];
+        match self {
+            Derivative::Fd2 | Derivative::Fd4 => {
+                let weights = difference_weights(time, piece.time[at]);
+                for (k, state) in piece.states.iter().enumerate() {
+                    let window = &state[at - halo..=at + halo];
+                    let rate = weights.iter().zip(window).map(|(w, x)| w * x).sum();
+                    out(k, state[at], rate);
+                }
+            }
+            Derivative::SavGol { .. } | Derivative::Weak { .. } => {
+                let (value, rate) = cubic_weights(time, piece.time[at]);
+                for (k, state) in piece.states.iter().enumerate() {
+                    let window = &state[at - halo..=at + halo];
+                    let sum =
+                        |weights: &[f64]| weights.iter().zip(window).map(|(w, x)| w * x).sum();
+                    out(k, sum(&value), sum(&rate));
+                }
+            }
+        }
+    }
+}
+
+/// Weights of the first derivative at `x` from values at any distinct nodes, exact for polynomials of degree nodes − 1.
+pub fn difference_weights(nodes: &[f64], x: f64) -> Vec<f64> {
+    let n = nodes.len();
+    (0..n)
+        .map(|k| {
+            // Derivative of the Lagrange polynomial of node k.
+            let denominator: f64 = (0..n)
+                .filter(|&j| j != k)
+                .map(|j| nodes[k] - nodes[j])
+                .product();
+            let numerator: f64 = (0..n)
+                .filter(|&j| j != k)
+                .map(|j| {
+                    (0..n)
+                        .filter(|&i| i != k && i != j)
+                        .map(|i| x - nodes[i])
+                        .product::<f64>()
+                })
+                .sum();
+            numerator / denominator
+        })
+        .collect()
+}
+
+/// Weights of the value and the first derivative at `x` of the cubic that fits values at the nodes best.
+pub fn cubic_weights(nodes: &[f64], x: f64) -> (Vec<f64>, Vec<f64>) {
+    let n = nodes.len();
+    let width = nodes
+        .iter()
+        .map(|t| (t - x).abs())
+        .fold(f64::MIN_POSITIVE, f64::max);
+    let s: Vec<f64> = nodes.iter().map(|t| (t - x) / width).collect();
+    // Polynomials orthogonal on the nodes, by Gram–Schmidt (twice is enough).
+    let mut basis: Vec<(Vec<f64>, f64, f64)> = Vec::new();
+    for degree in 0..4.min(n) {
+        let mut values: Vec<f64> = s.iter().map(|s| s.powi(degree as i32)).collect();
+        let (mut at_x, mut slope) = (f64::from(degree == 0), f64::from(degree == 1));
+        for _ in 0..2 {
+            for (other, other_at, other_slope) in &basis {
+                let along: f64 = values.iter().zip(other).map(|(a, b)| a * b).sum();
+                values
+                    .iter_mut()
+                    .zip(other)
+                    .for_each(|(a, b)| *a -= along * b);
+                at_x -= along * other_at;
+                slope -= along * other_slope;
+            }
+        }
+        let norm = values.iter().map(|v| v * v).sum::<f64>().sqrt();
+        if norm > 1e-12 {
+            values.iter_mut().for_each(|v| *v /= norm);
+            basis.push((values, at_x / norm, slope / norm));
+        }
+    }
+    let sum = |f: &dyn Fn(&(Vec<f64>, f64, f64)) -> f64, i: usize| {
+        basis.iter().map(|b| f(b) * b.0[i]).sum::<f64>()
+    };
+    let value = (0..n).map(|i| sum(&|b| b.1, i)).collect();
+    let rate = (0..n).map(|i| sum(&|b| b.2, i) / width).collect();
+    (value, rate)
+}
+
+/// A bump (1 − s²)^p over a window of samples: weights of ∫φ·g dt and of −∫φ̇·x dt, both by the trapezoidal rule, which is very accurate for functions that
+/// vanish smoothly at both ends. Scaled so that ∫φ dt is about 1.
+pub fn bump_weights(time: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    const POWER: i32 = 4;
+    let n = time.len();
+    let (first, last) = (time[0], time[n - 1]);
+    let (centre, half) = ((first + last) / 2.0, (last - first) / 2.0);
+    let step = |i: usize| (time[(i + 1).min(n - 1)] - time[i.saturating_sub(1)]) / 2.0;
+    let s = |i: usize| (time[i] - centre) / half;
+    let phi: Vec<f64> = (0..n)
+        .map(|i| (1.0 - s(i).powi(2)).max(0.0).powi(POWER) * step(i))
+        .collect();
+    let slope: Vec<f64> = (0..n)
+        .map(|i| {
+            let base = (1.0 - s(i).powi(2)).max(0.0);
+            2.0 * f64::from(POWER) * s(i) / half * base.powi(POWER - 1) * step(i)
+        })
+        .collect();
+    let total: f64 = phi.iter().sum();
+    (
+        phi.iter().map(|w| w / total).collect(),
+        slope.iter().map(|w| w / total).collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_exact_for_polynomials_on_uneven_nodes() {
+        let nodes = [0.0, 0.3, 0.7, 1.1, 1.2];
+        let weights = difference_weights(&nodes, 0.7);
+        for degree in 0..5 {
+            let got: f64 = weights
+                .iter()
+                .zip(&nodes)
+                .map(|(w, t)| w * t.powi(degree))
+                .sum();
+            let want = if degree == 0 {
+                0.0
+            } else {
+                f64::from(degree) * 0.7f64.powi(degree - 1)
+            };
+            assert!((got - want).abs() < 1e-11, "{degree}: {got} {want}");
+        }
+        let weights = difference_weights(&[-0.1, 0.0, 0.1], 0.0);
+        assert!(
+            (weights[0] + 5.0).abs() < 1e-12
+                && weights[1].abs() < 1e-12
+                && (weights[2] - 5.0).abs() < 1e-12
+        );
+    }
+
+    #[test]
+    fn local_cubics_are_exact_for_cubics() {
+        let nodes: Vec<f64> = (0..11)
+            .map(|i| f64::from(i) * 0.1 + 0.02 * f64::from(i % 3))
+            .collect();
+        let (value, rate) = cubic_weights(&nodes, nodes[5]);
+        let f = |t: f64| 1.0 - 2.0 * t + 0.5 * t * t - t.powi(3);
+        let slope = |t: f64| -2.0 + t - 3.0 * t * t;
+        let sum = |w: &[f64]| w.iter().zip(&nodes).map(|(w, &t)| w * f(t)).sum::<f64>();
+        assert!((sum(&value) - f(nodes[5])).abs() < 1e-11);
+        assert!((sum(&rate) - slope(nodes[5])).abs() < 1e-10);
+    }
+
+    #[test]
+    fn bumps_integrate_by_parts() {
+        // ∫φ ẋ = −∫φ̇ x for any x.
+        let time: Vec<f64> = (0..61).map(|i| 1.0 + f64::from(i) * 0.01).collect();
+        let (phi, slope) = bump_weights(&time);
+        let left: f64 = phi
+            .iter()
+            .zip(&time)
+            .map(|(w, t)| w * (3.0 * (3.0 * t).cos()))
+            .sum();
+        let right: f64 = slope
+            .iter()
+            .zip(&time)
+            .map(|(w, t)| w * (3.0 * t).sin())
+            .sum();
+        assert!((left - right).abs() < 1e-5, "{left} {right}");
+        assert!((phi.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,74 @@
+//! What can be wrong with a file of measurements.
+
+use std::path::PathBuf;
+
+/// The result of every fallible operation of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can be wrong with a file of measurements, with the file, the row and the column.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// The file is not what its name says.
+    #[error("{}: {reason}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and what would be right.
+        reason: String,
+    },
+    /// A column that is not there.
+    #[error("{}: there is no column `{column}`{}", path.display(), nearest.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
+    Column {
+        /// The file.
+        path: PathBuf,
+        /// The column asked for.
+        column: String,
+        /// The most similar one that exists.
+        nearest: Option<String>,
+    },
+    /// A cell that is not a finite number.
+    #[error("{}: line {line}, column `{column}` holds {found}: expected a finite number (--drop-missing leaves out rows with empty or NaN cells)", path.display())]
+    Cell {
+        /// The file.
+        path: PathBuf,
+        /// The line of the file, counted from 1.
+        line: u64,
+        /// The column.
+        column: String,
+        /// What is there.
+        found: String,
+    },
+    /// Time that does not run forwards.
+    #[error("{}: line {line}: time goes from {before} to {after}; within a trajectory it must increase (several experiments need --trajectory, or a file each)", path.display())]
+    Time {
+        /// The file.
+        path: PathBuf,
+        /// The line of the file, counted from 1.
+        line: u64,
+        /// Time of the row before.
+        before: f64,
+        /// Time of this row.
+        after: f64,
+    },
+    /// A trajectory with too few rows.
+    #[error("{what}: {rows} rows are too few; {needed} are needed ({remedy})")]
+    Short {
+        /// Which trajectory.
+        what: String,
+        /// Its rows.
+        rows: usize,
+        /// Rows that the method needs.
+        needed: usize,
+        /// What to do.
+        remedy: String,
+    },
+}
