@@ -136,6 +136,48 @@ impl Derivative {
     }
 }
 
+impl Derivative {
+    /// Estimates of the squared error of each rate of change at a sample: against differences of the next order, plus what noise of the given deviations adds. False if
+    /// there are not enough neighbours to tell.
+    pub fn errors(
+        &self,
+        piece: Piece,
+        at: usize,
+        noise: &[f64],
+        mut out: impl FnMut(usize, f64),
+    ) -> bool {
+        let halo = self.halo();
+        if at < halo + 1 || at + halo + 1 >= piece.time.len() {
+            return false;
+        }
+        let (inner, outer) = (at - halo..at + halo + 1, at - halo - 1..at + halo + 2);
+        let now = piece.time[at];
+        let rate = match self {
+            Derivative::Fd2 | Derivative::Fd4 => {
+                difference_weights(&piece.time[inner.clone()], now)
+            }
+            _ => cubic_weights(&piece.time[inner.clone()], now).1,
+        };
+        let through: f64 = rate.iter().map(|w| w * w).sum();
+        let finer = match self {
+            Derivative::Fd2 | Derivative::Fd4 => {
+                Some(difference_weights(&piece.time[outer.clone()], now))
+            }
+            _ => None,
+        };
+        for (k, state) in piece.states.iter().enumerate() {
+            let sum = |weights: &[f64], values: &[f64]| {
+                weights.iter().zip(values).map(|(w, x)| w * x).sum::<f64>()
+            };
+            let truncation = finer.as_ref().map_or(0.0, |finer| {
+                sum(finer, &state[outer.clone()]) - sum(&rate, &state[inner.clone()])
+            });
+            out(k, truncation.powi(2) + noise[k].powi(2) * through);
+        }
+        true
+    }
+}
+
 /// Weights of the first derivative at `x` from values at any distinct nodes, exact for polynomials of degree nodes − 1.
 pub fn difference_weights(nodes: &[f64], x: f64) -> Vec<f64> {
     let n = nodes.len();

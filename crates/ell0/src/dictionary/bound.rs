@@ -91,6 +91,25 @@ impl Search<'_> {
         }
     }
 
+    /// How much the error of the fit on `everything` grows if one of its terms is left out, for every feature.
+    fn drop_costs(&self, full: &Fitted, everything: &[usize]) -> Vec<f64> {
+        let mut costs = vec![0.0; self.problem.p];
+        if full.len() == everything.len() {
+            full.support
+                .iter()
+                .zip(full.drop_costs())
+                .for_each(|(&j, cost)| costs[j] = cost);
+            return costs;
+        }
+        // Columns that lie in the span of others have no coefficient, but could stand in for one that is left out.
+        let error = full.error();
+        for &j in &full.support {
+            let others: Vec<usize> = everything.iter().copied().filter(|&i| i != j).collect();
+            costs[j] = (Fitted::new(self.problem, &others).error() - error).max(0.0);
+        }
+        costs
+    }
+
     /// Searches all supports that contain `inside` and lie in `inside` ∪ `free`.
     fn node(&mut self, mut inside: Vec<usize>, mut free: Vec<usize>) {
         loop {
@@ -119,13 +138,8 @@ impl Search<'_> {
                 self.bound = self.bound.min(bound);
                 return;
             }
-            let costs = full.drop_costs();
-            let cost = |j: usize| {
-                full.support
-                    .iter()
-                    .position(|&s| s == j)
-                    .map_or(0.0, |place| costs[place])
-            };
+            let costs = self.drop_costs(&full, &everything);
+            let cost = |j: usize| costs[j];
             let needed: Vec<usize> = free
                 .iter()
                 .copied()

@@ -7,7 +7,7 @@ use super::{
     support::Fitted,
 };
 use crate::{
-    error::{Result, require},
+    error::{Result, require, require_len},
     gates::HardConcrete,
 };
 
@@ -48,8 +48,10 @@ pub fn expected_objective(
     price: f64,
     log_alpha: &[f64],
     weights: &[f64],
-) -> f64 {
+) -> Result<f64> {
     let p = problem.p;
+    require_len("gates", log_alpha.len(), p)?;
+    require_len("weights", weights.len(), p * problem.q)?;
     let moments: Vec<_> = log_alpha.iter().map(|&a| gate.moments(a)).collect();
     let effective: Vec<f64> = weights
         .iter()
@@ -63,7 +65,7 @@ pub fn expected_objective(
         .map(|(k, w)| moments[k % p].variance * w * w)
         .sum();
     let active: f64 = log_alpha.iter().map(|&a| gate.prob_active(a)).sum();
-    problem.error(&effective) + spread + price * active
+    Ok(problem.error(&effective) + spread + price * active)
 }
 
 /// The state of the coordinate descent.
@@ -211,7 +213,7 @@ impl<'a> Descent<'a> {
     }
 }
 
-/// Minimises the expected objective at one price of a term, from several starts: all gates closed with the price falling to its value, all gates
+/// Minimises the expected objective at one price of a term ([`Problem::price`] makes it from λ), from several starts: all gates closed with the price falling to its value, all gates
 /// open, and the supports that local search finds from these and from nothing. The best end is returned.
 pub fn train_exact(problem: &Problem, gate: &HardConcrete, price: f64) -> Result<Gated> {
     require(

@@ -29,6 +29,12 @@ pub fn inclusion_probabilities(problem: &Problem, prior: f64, stream: &Stream) -
         prior,
         "it must lie strictly between 0 and 1, for example 0.1",
     )?;
+    let few = "there must be more rows than terms: take more data or a smaller library";
+    require(problem.n > problem.p as f64, "rows", problem.n, few)?;
+    if problem.energy() == 0.0 {
+        // A target that is zero everywhere says nothing of any term.
+        return Ok(vec![prior; problem.p]);
+    }
     let fitted = free_energy_support(problem, prior)?;
     Ok(gibbs(problem, prior, fitted, stream))
 }
@@ -108,20 +114,30 @@ fn gibbs(problem: &Problem, prior: f64, mut fitted: Fitted, stream: &Stream) -> 
 
 /// For each term, log P(in | the others) − log P(out | the others).
 ///
-/// With a coefficient of prior variance τ² and d the squared distance of the term from the span of the others, being in is worth
-/// N·gain/(2σ²)·κ/(1+κ) − ½ ln(1 + κ) nats with κ = N τ² d/σ².
+/// With a coefficient of prior variance τ², d the squared distance of the term from the span of the k others, and the noise variance integrated out, being in is worth
+/// −½(N − k) ln(1 − gain·κ/(1+κ)/E₀) − ½ ln(1 + κ) nats, where E₀ is the error without the term and κ = N τ² d/σ² with σ² from the error with it. So it is the same
+/// number whether the term is in at present or not.
 fn log_odds(problem: &Problem, fitted: &Fitted, prior: f64, n: f64, q: f64, tau2: f64) -> Vec<f64> {
-    let variance = noise(problem, fitted);
-    let worth = |(gain, distance): (f64, f64)| {
+    let error = fitted.error();
+    let worth = |(gain, distance): (f64, f64), inside: bool| {
+        let (without, with) = if inside {
+            (error + gain, error)
+        } else {
+            (error, error - gain)
+        };
+        let k = (fitted.len() - usize::from(inside)) as f64;
+        let freedom = (n - k - 1.0).max(1.0);
+        let variance = (with / q * n / freedom).max(floor(problem));
         let kappa = n * tau2 * distance / variance;
-        n * gain / (2.0 * variance) * kappa / (1.0 + kappa) - 0.5 * q * kappa.ln_1p()
+        let share = (gain * kappa / (1.0 + kappa) / without.max(floor(problem))).min(1.0 - 1e-15);
+        -0.5 * q * (n - k).max(1.0) * (-share).ln_1p() - 0.5 * q * kappa.ln_1p()
     };
     let mut odds = vec![prior; problem.p];
     for (&j, removal) in fitted.support.iter().zip(fitted.removals()) {
-        odds[j] += worth(removal);
+        odds[j] += worth(removal, true);
     }
     for (&j, addition) in fitted.others.iter().zip(fitted.additions()) {
-        odds[j] += worth(addition);
+        odds[j] += worth(addition, false);
     }
     odds
 }

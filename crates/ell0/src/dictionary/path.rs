@@ -63,7 +63,8 @@ impl fmt::Display for Method {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// The smallest model whose validation error is within one standard error of the least; by BIC where there are no validation data.
+    /// The smallest model whose validation error is within one standard error of the least, or below the error of the targets themselves; by BIC where there are no
+    /// validation data.
     OneStandardError,
     /// The least validation error.
     Validation,
@@ -73,7 +74,7 @@ pub enum Rule {
     Aicc,
     /// So many terms (for each target).
     Terms(usize),
-    /// The least error + λ·terms.
+    /// The least mean squared error (averaged over the targets that share the terms) + λ·terms.
     Lambda(f64),
 }
 
@@ -84,7 +85,7 @@ pub struct Line {
     pub terms: usize,
     /// The terms, by their index.
     pub support: Vec<usize>,
-    /// The largest price λ of a term at which this model beats all smaller ones.
+    /// The largest price λ of a term at which this model beats all smaller ones; infinite for the smallest.
     pub lambda: f64,
     /// Mean squared error on the training data, averaged over the targets that share the terms.
     pub train_error: f64,
@@ -107,7 +108,8 @@ pub struct Line {
 /// | `method` | exact | how supports are found |
 /// | `gate` | β = 2/3, γ = −0.1, ζ = 1.1 | distribution of the gates |
 /// | `most_terms` | all | largest number of terms |
-/// | `refit` | yes | least squares on each support; no: the shrunken coefficients of the lasso as they are |
+/// | `floor` | 0 | mean squared error of the targets themselves: a model that is no worse than that needs no more terms |
+/// | `refit` | yes | least squares on each support; no: the shrunken coefficients of the lasso as they are (what gates give without a refit is [`Gated::coefficients`](super::Gated::coefficients)) |
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathConfig {
     /// How supports are found.
@@ -116,6 +118,8 @@ pub struct PathConfig {
     pub gate: HardConcrete,
     /// Largest number of terms.
     pub most_terms: Option<usize>,
+    /// Mean squared error of the targets themselves, by measurement or differentiation.
+    pub floor: f64,
     /// Whether each support is refitted by least squares.
     pub refit: bool,
 }
@@ -126,16 +130,18 @@ impl Default for PathConfig {
             method: Method::Exact,
             gate: HardConcrete::default(),
             most_terms: None,
+            floor: 0.0,
             refit: true,
         }
     }
 }
 
-/// The best model of every size, for one target or for several that share their terms.
+/// The best model of every size, for one target or for several that share their terms. Shared terms are chosen by the sum of the targets' squared errors: bring targets of
+/// very different size to one scale first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Path {
     lines: Vec<Line>,
-    /// Errors below this are round-off: models that reach it are equally good.
+    /// Errors below this are those of the targets themselves, or round-off: models that reach it are equally good.
     floor: f64,
 }
 
@@ -160,8 +166,13 @@ impl Path {
             )?;
         }
         let most = config.most_terms.unwrap_or(usize::MAX).min(problem.p);
+        let largest = if config.method == Method::Exact {
+            most
+        } else {
+            problem.p
+        };
         require(
-            train.rows() as usize > problem.p.min(most),
+            problem.n > largest as f64,
             "rows",
             train.rows(),
             "there must be more rows than terms: take more data, a smaller library, or fewer terms",
@@ -184,6 +195,7 @@ impl Path {
         let mut lines: Vec<Option<Line>> = vec![None; problem.p + 1];
         for (support, coefficients) in candidates {
             let fitted = Fitted::new(&problem, &support);
+            let shrunken = coefficients.is_some();
             let (terms, error, scaled) = match coefficients {
                 Some(a) => (support.len(), problem.error(&a), a),
                 None => (fitted.len(), fitted.error(), fitted.coefficients()),
@@ -195,18 +207,23 @@ impl Path {
                 .as_ref()
                 .is_none_or(|line| error < line.train_error * problem.q as f64);
             if better {
-                let mut support = if config.refit {
-                    fitted.support
-                } else {
-                    support
-                };
+                let mut support = if shrunken { support } else { fitted.support };
                 support.sort_unstable();
                 lines[terms] = Some(line(
-                    &problem, train, targets, validation, support, error, &scaled,
+                    &problem, targets, validation, support, error, &scaled,
                 )?);
             }
         }
-        let floor = 1e-24 * problem.energy() / problem.q as f64;
+        let ok = config.floor >= 0.0 && config.floor.is_finite();
+        require(
+            ok,
+            "floor",
+            config.floor,
+            "it must be finite and not negative",
+        )?;
+        let floor = config
+            .floor
+            .max(1e-24 * problem.energy() / problem.q as f64);
         let mut path = Path {
             lines: lines.into_iter().flatten().collect(),
             floor,
@@ -229,12 +246,8 @@ impl Path {
                     (smaller.train_error - this.train_error) / (this.terms - smaller.terms) as f64
                 })
                 .fold(f64::INFINITY, f64::min);
-            // The smallest model of all is best at any price above the next one's.
-            self.lines[k].lambda = if price.is_finite() {
-                price.max(0.0)
-            } else {
-                self.lines[k].train_error
-            };
+            // The smallest model of all is best at any price, however high.
+            self.lines[k].lambda = price.max(0.0);
         }
     }
 
@@ -255,7 +268,14 @@ impl Path {
         };
         let validated = last.validation_error.is_some();
         Ok(match rule {
-            Rule::OneStandardError | Rule::Validation if !validated => least(&|l| l.bic),
+            Rule::OneStandardError if !validated => least(&|l| l.bic),
+            Rule::Validation if !validated => {
+                return Err(Error::parameter(
+                    "rule",
+                    "validation",
+                    "there are no validation data; choose by BIC, AICc, the number of terms or λ",
+                ));
+            }
             Rule::Validation => least(&error),
             Rule::OneStandardError => {
                 let best = least(&error);
@@ -301,7 +321,6 @@ fn nonzero(a: &[f64], p: usize) -> Vec<usize> {
 
 fn line(
     problem: &Problem,
-    train: &Statistics,
     targets: &[usize],
     validation: &[Statistics],
     support: Vec<usize>,
@@ -332,7 +351,7 @@ fn line(
     } else {
         0.0
     };
-    let (n, k) = (train.rows() as f64, support.len() as f64);
+    let (n, k) = (problem.n, support.len() as f64);
     let floored = train_error
         .max(1e-24 * problem.energy() / q)
         .max(f64::MIN_POSITIVE);
@@ -358,6 +377,9 @@ fn best_of_each_size(problem: &Problem, gate: &HardConcrete, most: usize) -> Vec
     let everything: Vec<usize> = (0..problem.p).collect();
     let full = Fitted::new(problem, &everything);
     let largest = full.len().min(most);
+    if problem.energy() == 0.0 {
+        return vec![Vec::new()];
+    }
     let mut best: Vec<Option<(f64, Vec<usize>)>> = vec![None; largest + 1];
     let offer = |best: &mut Vec<Option<(f64, Vec<usize>)>>, fitted: Fitted| {
         if let Some(slot) = best.get_mut(fitted.len()) {

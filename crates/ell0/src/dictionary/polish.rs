@@ -46,6 +46,11 @@ pub fn polish_support(problem: &Problem, support: &[usize], price: f64) -> Resul
 /// Improvements smaller than this, relative to the error without any term, are round-off.
 const ROUND_OFF: f64 = 1e-13;
 
+/// a < b; false if either is NaN.
+fn below(a: f64, b: f64) -> bool {
+    a < b
+}
+
 /// What a support costs: its error plus a price for each term.
 fn objective(fitted: &Fitted, price: f64) -> f64 {
     fitted.error() + price * fitted.len() as f64
@@ -71,12 +76,13 @@ pub(super) fn polish(problem: &Problem, support: &[usize], price: f64, most: usi
         let Some((change, promised)) = best else {
             return fitted;
         };
-        if promised >= now - least {
+        // Written so that NaN stops, too.
+        if !below(promised, now - least) {
             return fitted;
         }
         // What the formulas promise must hold after a fresh factorisation; near collinear columns it may not.
         let next = Fitted::new(problem, &fitted.moved(change));
-        if objective(&next, price) >= now - least {
+        if !below(objective(&next, price), now - least) {
             return fitted;
         }
         fitted = next;
@@ -88,11 +94,12 @@ pub(super) fn swap(problem: &Problem, support: &[usize]) -> Fitted {
     let mut fitted = Fitted::new(problem, support);
     let least = ROUND_OFF * problem.energy();
     while let Some(change) = fitted.best_swap() {
-        if change.error >= fitted.error() - least {
+        let limit = fitted.error() - least;
+        if !below(change.error, limit) {
             break;
         }
         let next = Fitted::new(problem, &fitted.moved(change));
-        if next.len() < fitted.len() || next.error() >= fitted.error() - least {
+        if next.len() < fitted.len() || !below(next.error(), limit) {
             break;
         }
         fitted = next;

@@ -17,7 +17,7 @@ pub struct Problem {
     pub(super) y: Vec<f64>,
     /// What no coefficients can explain, summed over the targets.
     pub(super) rest: f64,
-    /// Number of rows, or sum of their weights.
+    /// Number of rows that count.
     pub(super) n: f64,
     /// RMS of each feature in the user's units.
     pub(super) scale: Vec<f64>,
@@ -26,12 +26,12 @@ pub struct Problem {
 impl Problem {
     /// The problem of the given targets.
     pub fn new(statistics: &Statistics, targets: &[usize]) -> Result<Self> {
-        let (p, q, n) = (
+        let (p, q, weight) = (
             statistics.features().len(),
             targets.len(),
             statistics.weight(),
         );
-        if n <= 0.0 {
+        if weight <= 0.0 {
             return Err(Error::Empty { what: "statistics" });
         }
         require(q > 0, "targets", "none", "at least one target")?;
@@ -43,7 +43,7 @@ impl Problem {
                 "there are fewer targets",
             )?;
         }
-        let root = n.sqrt();
+        let root = weight.sqrt();
         let mut r = vec![0.0; p * p];
         let mut scale = vec![0.0; p];
         for column in 0..p {
@@ -67,18 +67,31 @@ impl Problem {
             .flat_map(|t| {
                 below
                     .clone()
-                    .map(move |row| statistics.r(row, p + t).powi(2) / n)
+                    .map(move |row| statistics.r(row, p + t).powi(2) / weight)
             })
             .sum();
-        Ok(Problem {
+        let problem = Problem {
             p,
             q,
             r,
             y,
             rest,
-            n,
+            n: statistics.effective_rows(),
             scale,
-        })
+        };
+        let finite = problem
+            .r
+            .iter()
+            .chain(&problem.y)
+            .chain([&problem.rest])
+            .all(|v| v.is_finite());
+        require(
+            finite,
+            "statistics",
+            "values beyond all bounds",
+            "the sums of squares must be finite: scale the data",
+        )?;
+        Ok(problem)
     }
 
     /// Number of features.
@@ -86,7 +99,7 @@ impl Problem {
         self.p
     }
 
-    /// Number of rows, or sum of their weights.
+    /// Number of rows that count: fewer than there are, if they have different weights.
     pub fn rows(&self) -> f64 {
         self.n
     }
@@ -118,13 +131,19 @@ impl Problem {
         residual
     }
 
+    /// The price of a term, in units of this problem's summed error, that amounts to λ in the documented objective
+    /// (1/q)·Σ error + λ·Σ P(active)·(coefficients behind the gate), where q counts all targets of the model.
+    pub fn price(&self, lambda: f64, all_targets: usize) -> f64 {
+        lambda * (all_targets * self.q) as f64
+    }
+
     /// Mean squared error, summed over the targets, for scaled coefficients.
-    pub fn error(&self, a: &[f64]) -> f64 {
+    pub(super) fn error(&self, a: &[f64]) -> f64 {
         self.residual(a).iter().map(|r| r * r).sum::<f64>() + self.rest
     }
 
     /// Coefficients in the user's units from scaled ones (p × q).
-    pub fn unscaled(&self, a: &[f64]) -> Vec<f64> {
+    pub(super) fn unscaled(&self, a: &[f64]) -> Vec<f64> {
         let unit = |(k, a): (usize, &f64)| {
             if *a == 0.0 {
                 0.0

@@ -20,6 +20,8 @@ pub struct Statistics {
     targets: Vec<String>,
     rows: u64,
     weight: f64,
+    /// Sum of the squared weights.
+    weight_squares: f64,
     /// (features + targets)², column after column, upper triangle.
     r: Vec<f64>,
     /// The value of each feature that is the same in all rows so far.
@@ -38,6 +40,7 @@ struct Saved {
     targets: Vec<String>,
     rows: u64,
     weight: f64,
+    weight_squares: f64,
     /// The columns of R down to the diagonal.
     triangle: Vec<Vec<f64>>,
     /// The value of each feature in the first row; null where the feature varies.
@@ -58,6 +61,7 @@ impl From<Statistics> for Saved {
             targets: s.targets,
             rows: s.rows,
             weight: s.weight,
+            weight_squares: s.weight_squares,
         }
     }
 }
@@ -78,9 +82,9 @@ impl TryFrom<Saved> for Statistics {
             saved.version,
             "this program reads version 1",
         )?;
-        let mut statistics = Statistics::new(saved.features, saved.targets)?;
-        let k = statistics.width();
+        let k = saved.features.len() + saved.targets.len();
         require_len("columns of the triangle", saved.triangle.len(), k)?;
+        let mut statistics = Statistics::new(saved.features, saved.targets)?;
         for (c, column) in saved.triangle.iter().enumerate() {
             require_len(
                 format!("entries of column {c} of the triangle"),
@@ -103,8 +107,22 @@ impl TryFrom<Saved> for Statistics {
             statistics.features.len(),
         )?;
         statistics.constant = saved.constant;
+        require(saved.rows < 1 << 53, "rows", saved.rows, "at most 2^53")?;
+        let sums = [saved.weight, saved.weight_squares];
+        let counted = sums
+            .iter()
+            .all(|s| s.is_finite() && *s >= 0.0 && (*s > 0.0 || saved.rows == 0));
+        let empty =
+            saved.rows > 0 || (saved.weight == 0.0 && statistics.r.iter().all(|&v| v == 0.0));
+        require(
+            counted && empty,
+            "weight",
+            saved.weight,
+            "it must be positive, and 0 with an empty triangle if there are no rows",
+        )?;
         statistics.rows = saved.rows;
         statistics.weight = saved.weight;
+        statistics.weight_squares = saved.weight_squares;
         Ok(statistics)
     }
 }
@@ -124,6 +142,16 @@ impl Statistics {
             "none",
             "at least one target",
         )?;
+        for names in [&features, &targets] {
+            let mut seen = std::collections::HashSet::new();
+            if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
+                return Err(Error::parameter(
+                    "name",
+                    twice,
+                    "each feature and each target must have its own",
+                ));
+            }
+        }
         let k = features.len() + targets.len();
         require(
             k <= 20_000,
@@ -138,6 +166,7 @@ impl Statistics {
             targets,
             rows: 0,
             weight: 0.0,
+            weight_squares: 0.0,
         })
     }
 
@@ -163,6 +192,15 @@ impl Statistics {
     /// Sum of the rows' weights; the number of rows, if there are no weights.
     pub fn weight(&self) -> f64 {
         self.weight
+    }
+
+    /// Number of rows that count: (Σ weights)²/Σ weights², the number of rows if all weights are the same.
+    pub fn effective_rows(&self) -> f64 {
+        if self.weight_squares > 0.0 {
+            self.weight.powi(2) / self.weight_squares
+        } else {
+            0.0
+        }
     }
 
     /// Entry of R.
@@ -223,6 +261,7 @@ impl Statistics {
         qr::absorb(&mut self.r, k, &mut other.r.clone(), k);
         self.rows += other.rows;
         self.weight += other.weight;
+        self.weight_squares += other.weight_squares;
         Ok(())
     }
 
@@ -262,6 +301,9 @@ pub struct Accumulator {
     inputs: Vec<f64>,
 }
 
+/// Values beyond this cannot be squared and summed; weights neither.
+const LARGEST: f64 = 1e100;
+
 /// Rows that are reflected together: the block stays in the second-level cache, and mostly in the first.
 const BLOCK: usize = 128;
 
@@ -279,6 +321,8 @@ impl Accumulator {
     }
 
     /// Adds rows; the columns of inputs and of targets stand one after the other. Weights, if given, must not be negative.
+    ///
+    /// After an error, the rows before the block that it names are in ([`Statistics::rows`] says how many): start anew, or go on from there.
     pub fn push(
         &mut self,
         inputs: &[f64],
@@ -291,12 +335,12 @@ impl Accumulator {
         require_len("target values", targets.len(), rows * q)?;
         if let Some(weights) = weights {
             require_len("weights", weights.len(), rows)?;
-            if let Some(row) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
+            if let Some(row) = weights.iter().position(|w| !(0.0..=LARGEST).contains(w)) {
                 return Err(Error::Value {
                     column: "weight".into(),
                     row: self.statistics.rows + row as u64,
                     value: weights[row],
-                    expected: "weights must be finite and not negative".into(),
+                    expected: "weights must be finite, not negative, and at most 1e100".into(),
                 });
             }
         }
@@ -316,8 +360,11 @@ impl Accumulator {
             for (column, room) in block[n * p..].chunks_exact_mut(n).enumerate() {
                 room.copy_from_slice(&targets[column * rows + start..][..n]);
             }
-            if !simd::all_finite(block) {
-                let at = block.iter().position(|x| !x.is_finite()).unwrap_or(0);
+            if !simd::all_within(block, LARGEST) {
+                let at = block
+                    .iter()
+                    .position(|x| x.is_nan() || x.abs() > LARGEST)
+                    .unwrap_or(0);
                 let column = at / n;
                 let name = if column < p {
                     &self.features.names()[column]
@@ -328,17 +375,18 @@ impl Accumulator {
                     column: name.clone(),
                     row: self.statistics.rows + (at % n) as u64,
                     value: block[at],
-                    expected: "every value must be finite: repair the row, leave it out, or choose another function".into(),
+                    expected: "every value must be finite and at most 1e100: repair the row, leave it out, or choose another function".into(),
                 });
             }
             let first_rows = self.statistics.rows == 0;
             for (j, column) in block.chunks_exact(n).take(p).enumerate() {
                 self.statistics.note(j, column, first_rows);
             }
-            let mut weight = n as f64;
+            let (mut weight, mut squares) = (n as f64, n as f64);
             if let Some(weights) = weights {
                 let weights = &weights[start..][..n];
                 weight = weights.iter().sum();
+                squares = weights.iter().map(|w| w * w).sum();
                 for column in block.chunks_exact_mut(n) {
                     column
                         .iter_mut()
@@ -349,6 +397,46 @@ impl Accumulator {
             qr::absorb(&mut self.statistics.r, k, block, n);
             self.statistics.rows += n as u64;
             self.statistics.weight += weight;
+            self.statistics.weight_squares += squares;
+        }
+        Ok(())
+    }
+
+    /// Adds rows whose features were computed elsewhere, integrals of them for example; columns of features and of targets stand one after the other.
+    pub fn push_features(&mut self, phi: &[f64], targets: &[f64], rows: usize) -> Result<()> {
+        let (p, k) = (self.features.len(), self.statistics.width());
+        require_len("values of the features", phi.len(), rows * p)?;
+        require_len("target values", targets.len(), rows * (k - p))?;
+        for start in (0..rows).step_by(BLOCK) {
+            let n = BLOCK.min(rows - start);
+            let block = &mut self.block[..n * k];
+            let columns = phi.chunks_exact(rows).chain(targets.chunks_exact(rows));
+            for (room, column) in block.chunks_exact_mut(n).zip(columns) {
+                room.copy_from_slice(&column[start..][..n]);
+            }
+            if !simd::all_within(block, LARGEST) {
+                let at = block
+                    .iter()
+                    .position(|x| x.is_nan() || x.abs() > LARGEST)
+                    .unwrap_or(0);
+                let mut names = self.features.names().iter().chain(&self.statistics.targets);
+                let column = names.nth(at / n).cloned().unwrap_or_default();
+                let row = self.statistics.rows + (at % n) as u64;
+                return Err(Error::Value {
+                    column,
+                    row,
+                    value: block[at],
+                    expected: "every value must be finite".into(),
+                });
+            }
+            let first_rows = self.statistics.rows == 0;
+            for (j, column) in block.chunks_exact(n).take(p).enumerate() {
+                self.statistics.note(j, column, first_rows);
+            }
+            qr::absorb(&mut self.statistics.r, k, block, n);
+            self.statistics.rows += n as u64;
+            self.statistics.weight += n as f64;
+            self.statistics.weight_squares += n as f64;
         }
         Ok(())
     }

@@ -310,7 +310,7 @@ proptest! {
         let price = problem.energy() * 10f64.powf(exponent);
         let gate = HardConcrete::default();
         let gated = train_exact(&problem, &gate, price).unwrap();
-        let closed = expected_objective(&problem, &gate, price, &gated.log_alpha, &gated.weights);
+        let closed = expected_objective(&problem, &gate, price, &gated.log_alpha, &gated.weights).unwrap();
         prop_assert!((gated.objective - closed).abs() < 1e-9 * problem.energy(), "{} {}", gated.objective, closed);
         // Gates that are nearly open cost next to nothing more than binary ones.
         let polished = polish(&problem, &[], price, p);
@@ -479,7 +479,7 @@ fn exact_ends_no_worse_than_sampled() {
             let (mut exact_total, mut sampled_total) = (0.0, 0.0);
             for t in 0..q {
                 let problem = Problem::new(&stats, &[t]).unwrap();
-                let price = lambda * q as f64;
+                let price = problem.price(lambda, q);
                 exact_total += train_exact(&problem, &gate, price).unwrap().objective;
                 sampled_total += expected_objective(
                     &problem,
@@ -487,7 +487,8 @@ fn exact_ends_no_worse_than_sampled() {
                     price,
                     &log_alphas[t * p..][..p],
                     &weights[t * p..][..p],
-                );
+                )
+                .unwrap();
             }
             assert!(
                 exact_total <= sampled_total,
@@ -536,7 +537,7 @@ fn the_closed_form_is_the_mean_over_gate_samples() {
                 } else {
                     &log_alphas[..]
                 };
-                expected_objective(&problem, &gate, 0.0, gates, &weights[t * p..][..p])
+                expected_objective(&problem, &gate, 0.0, gates, &weights[t * p..][..p]).unwrap()
             })
             .sum::<f64>()
             / 3.0;
@@ -984,4 +985,179 @@ fn bad_input_is_named() {
             .to_string()
             .contains("column `log(a)`, row 0")
     );
+}
+
+/// Columns that are exact small-integer combinations of a few others: any of several supports may be best, and a column without a coefficient may stand in for
+/// one that has one.
+fn combined_problem(rng: &mut Generator, p: usize) -> Problem {
+    let (rows, base) = (40, 3 + rng.index(3));
+    let names: Vec<String> = (0..p).map(|j| format!("f{j}")).collect();
+    let features = "polynomial(1, no-bias)"
+        .parse::<Library>()
+        .unwrap()
+        .features(&names)
+        .unwrap();
+    let mut x = vec![0.0; rows * p];
+    for j in 0..p {
+        let mix: Vec<f64> = (0..base).map(|_| rng.index(3) as f64 - 1.0).collect();
+        for row in 0..rows {
+            x[j * rows + row] = if j < base {
+                rng.normal()
+            } else {
+                (0..base).map(|b| mix[b] * x[b * rows + row]).sum()
+            };
+        }
+    }
+    let order: Vec<usize> = (0..3).map(|_| rng.index(p)).collect();
+    let y: Vec<f64> = (0..rows)
+        .map(|r| order.iter().map(|j| x[j * rows + r]).sum::<f64>() + 0.05 * rng.normal())
+        .collect();
+    let mut accumulator = Accumulator::new(features, vec!["y".into()]).unwrap();
+    accumulator.push(&x, &y, None, rows).unwrap();
+    Problem::new(&accumulator.finish(), &[0]).unwrap()
+}
+
+#[test]
+fn exactly_collinear_terms_are_searched_to_the_optimum() {
+    for design in 0..300 {
+        let mut rng = Stream::new(21).split("combined").at(design);
+        let problem = combined_problem(&mut rng, 9);
+        for price in [0.003, 0.1] {
+            let price = price * problem.energy().min(1.0);
+            let best = branch_and_bound(&problem, price, 9, 100_000).unwrap();
+            let want = enumerate_all(&problem, price);
+            assert!(
+                best.proved && best.objective <= want + 1e-9 * problem.energy(),
+                "{design}: {} {want}",
+                best.objective
+            );
+        }
+    }
+}
+
+#[test]
+fn values_beyond_all_bounds_are_refused_and_never_hang() {
+    let features = || {
+        "functions(exp)"
+            .parse::<Library>()
+            .unwrap()
+            .features(&["a"])
+            .unwrap()
+    };
+    let mut accumulator = Accumulator::new(features(), vec!["y".into()]).unwrap();
+    let error = accumulator
+        .push(&[1.0, 400.0], &[0.0; 2], None, 2)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("column `exp(a)`, row 1"), "{error}");
+    // Through merging, the sums themselves can overflow: that is found where they are used.
+    let mut stats = {
+        let mut a = Accumulator::new(
+            Library::polynomial(1).features(&["a"]).unwrap(),
+            vec!["y".into()],
+        )
+        .unwrap();
+        a.push(&[1.0, 2.0, 3.0], &[1e99; 3], None, 3).unwrap();
+        a.finish()
+    };
+    let copy = stats.clone();
+    (0..20).for_each(|_| stats.merge(&copy).unwrap());
+    assert!(Path::new(&stats, &[0], &[], &PathConfig::default()).is_ok());
+}
+
+#[test]
+fn the_scale_of_weights_does_not_matter() {
+    let mut rng = Stream::new(5).at(0);
+    let rows = 60;
+    let x: Vec<f64> = (0..3 * rows).map(|_| rng.normal()).collect();
+    let y: Vec<f64> = (0..rows).map(|r| x[r] + rng.normal()).collect();
+    let probabilities = |weight: f64| {
+        let features = "polynomial(1, no-bias)"
+            .parse::<Library>()
+            .unwrap()
+            .features(&["a", "b", "c"])
+            .unwrap();
+        let mut accumulator = Accumulator::new(features, vec!["y".into()]).unwrap();
+        accumulator
+            .push(&x, &y, Some(&vec![weight; rows]), rows)
+            .unwrap();
+        let stats = accumulator.finish();
+        assert!((stats.effective_rows() - rows as f64).abs() < 1e-9);
+        let bic = Path::new(&stats, &[0], &[], &PathConfig::default())
+            .unwrap()
+            .choose(Rule::Bic)
+            .unwrap()
+            .terms;
+        (
+            inclusion_probabilities(&Problem::new(&stats, &[0]).unwrap(), 0.1, &Stream::new(0))
+                .unwrap(),
+            bic,
+        )
+    };
+    let (one, hundred, little) = (
+        probabilities(1.0),
+        probabilities(100.0),
+        probabilities(1.0 / 60.0),
+    );
+    for other in [hundred, little] {
+        assert_eq!(one.1, other.1);
+        assert!(
+            one.0
+                .iter()
+                .zip(&other.0)
+                .all(|(a, b)| (a - b).abs() < 1e-6),
+            "{:?} {:?}",
+            one.0,
+            other.0
+        );
+    }
+}
+
+#[test]
+fn a_target_that_is_zero_has_no_terms() {
+    let mut rng = Stream::new(5).at(0);
+    let x: Vec<f64> = (0..100).map(|_| rng.normal()).collect();
+    let stats = statistics("polynomial(2)", &["a", "b"], &x, &["y"], &[0.0; 50], 50);
+    let path = Path::new(&stats, &[0], &[], &PathConfig::default()).unwrap();
+    assert_eq!(path.choose(Rule::OneStandardError).unwrap().terms, 0);
+    let problem = Problem::new(&stats, &[0]).unwrap();
+    assert_eq!(
+        inclusion_probabilities(&problem, 0.3, &Stream::new(0)).unwrap(),
+        [0.3; 6]
+    );
+    assert!(
+        train_exact(&problem, &HardConcrete::default(), 0.1)
+            .unwrap()
+            .objective
+            .is_finite()
+    );
+    let few = statistics(
+        "polynomial(2)",
+        &["a", "b"],
+        &x[..8],
+        &["y"],
+        &[0.0, 1.0, 2.0, 0.5],
+        4,
+    );
+    let few = Problem::new(&few, &[0]).unwrap();
+    assert!(
+        inclusion_probabilities(&few, 0.3, &Stream::new(0))
+            .unwrap_err()
+            .to_string()
+            .contains("more rows than terms")
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_statistics_file_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..120), at: prop::sample::Index, byte: u8) {
+        let _ = serde_json::from_slice::<Statistics>(&bytes);
+        let mut text = serde_json::to_vec(&small(0.1, 1, 20)).unwrap();
+        let at = at.index(text.len());
+        text[at] = byte;
+        if let Ok(mut changed) = serde_json::from_slice::<Statistics>(&text) {
+            let _ = changed.merge(&small(0.1, 2, 20));
+            let _ = Path::new(&changed, &[0], &[], &PathConfig::default());
+        }
+    }
 }

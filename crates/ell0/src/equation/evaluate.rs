@@ -23,6 +23,11 @@ impl Expression {
 
     /// The values for many rows; columns stand one after the other.
     pub fn evaluate(&self, columns: &[f64], rows: usize) -> Result<Vec<f64>> {
+        require_len(
+            "values of the variables",
+            columns.len(),
+            rows.saturating_mul(self.variables.len()),
+        )?;
         let mut out = vec![0.0; rows];
         self.evaluator().evaluate_into(columns, rows, &mut out)?;
         Ok(out)
@@ -143,7 +148,7 @@ impl Evaluator {
         require_len(
             "values of the variables",
             columns.len(),
-            rows * self.variables,
+            rows.saturating_mul(self.variables),
         )?;
         require_len("room for the values", out.len(), rows)?;
         for (block, out) in out.chunks_mut(BLOCK).enumerate() {

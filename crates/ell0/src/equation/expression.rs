@@ -89,7 +89,9 @@ impl Node {
             base if exponent == 1.0 => base,
             Node::Number(value) => Node::Number(value.powf(exponent)),
             // (x^a)^b = x^(ab) for whole numbers; not so for others: √(x²) = |x|.
-            Node::Power(inner, a) if a.fract() == 0.0 && exponent.fract() == 0.0 => {
+            Node::Power(inner, a)
+                if a.fract() == 0.0 && exponent.fract() == 0.0 && (a * exponent).is_finite() =>
+            {
                 Node::power(*inner, a * exponent)
             }
             base => Node::Power(Box::new(base), exponent),

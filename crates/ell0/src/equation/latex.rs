@@ -6,7 +6,7 @@ use crate::features::Function;
 impl Expression {
     /// The expression as LaTeX, with so many significant digits.
     pub fn latex(&self, digits: usize) -> String {
-        self.root.latex(&self.variables, digits)
+        self.root.latex(&self.variables, digits.clamp(1, 17))
     }
 }
 

@@ -227,20 +227,6 @@ impl Model {
         }
         let read = |equation: &Equation| Expression::parse(&equation.expression, &file.inputs);
         self.expressions = file.equations.iter().map(read).collect::<Result<_>>()?;
-        let mut finite = true;
-        for expression in &self.expressions {
-            expression.root().visit(&mut |node| {
-                if let Node::Number(value) = node {
-                    finite &= value.is_finite();
-                }
-            });
-        }
-        require(
-            finite,
-            "expression",
-            "a constant that is not finite",
-            "all constants must be finite",
-        )?;
         Ok(self)
     }
 
@@ -298,6 +284,19 @@ impl Model {
 
     /// The targets for many rows; columns of inputs and of targets stand one after the other.
     pub fn predict(&self, columns: &[f64], rows: usize) -> Result<Vec<f64>> {
+        require_len(
+            "values of the inputs",
+            columns.len(),
+            rows.saturating_mul(self.inputs().len()),
+        )?;
+        if self.inputs().is_empty() {
+            require(
+                rows <= 1 << 24,
+                "rows",
+                rows,
+                "a model without inputs gives at most 2^24 rows at once",
+            )?;
+        }
         let mut out = vec![0.0; rows * self.expressions.len()];
         if rows > 0 {
             for (expression, out) in self.expressions.iter().zip(out.chunks_exact_mut(rows)) {
@@ -318,6 +317,7 @@ impl Model {
 
     /// The equations as PySINDy prints them, a line each, with so many digits after the point: `(x)' = -10.000 x + 10.000 y`.
     pub fn pysindy(&self, digits: usize) -> String {
+        let digits = digits.min(17);
         let line = |(equation, expression): (&Equation, &Expression)| {
             let terms: Vec<String> = equation
                 .terms
@@ -336,6 +336,7 @@ impl Model {
 
     /// The equations in a plainer style, a line each, with so many significant digits: `x' = -10*x + 10*y`.
     pub fn text(&self, digits: usize) -> String {
+        let digits = digits.clamp(1, 17);
         self.lines(|(equation, expression)| {
             let left = match self.file.dynamics {
                 Dynamics::Regression => equation.target.clone(),

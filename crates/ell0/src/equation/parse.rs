@@ -21,6 +21,19 @@ impl Expression {
         if parser.place < text.len() {
             return Err(parser.error("an operator, a factor or the end"));
         }
+        let mut finite = true;
+        root.visit(&mut |node| {
+            if let Node::Number(value) | Node::Power(_, value) = node {
+                finite &= value.is_finite();
+            }
+        });
+        if !finite {
+            return Err(Error::parameter(
+                "expression",
+                format!("`{text}`"),
+                "its constants must be finite: it divides by zero, or leaves a function's domain",
+            ));
+        }
         Expression::new(variables, root)
     }
 }

@@ -49,6 +49,8 @@ fn text_that_cannot_be_read_is_marked() {
         ("1e999", "a finite number"),
         ("", "a number, a variable"),
         ("`x", "closing backtick"),
+        ("1/0", "constants must be finite"),
+        ("log(-1)*x", "constants must be finite"),
     ] {
         let error = Expression::parse(text, &NAMES).unwrap_err().to_string();
         assert!(error.contains(words), "{text}: {error}");
@@ -75,6 +77,7 @@ fn text_and_latex_look_as_they_should() {
     );
     assert_eq!(parse("1.5e-7*`odd name`").to_string(), "1.5e-7*`odd name`");
     assert_eq!(parse("1.5e-7*x").latex(4), "1.5 \\cdot 10^{-7} \\, x");
+    assert!(law.latex(70_000).len() < 1000 && format!("{law:.40}").len() < 1000);
     let named = Expression::parse("x0*sin_theta", &["x0", "sin_theta"]).unwrap();
     assert_eq!(named.latex(3), "x_{0} \\, \\sin \\theta");
 }
@@ -258,7 +261,7 @@ proptest! {
         let text = law.to_string();
         // Constants may have folded to infinity or NaN, which text does not hold.
         let mut finite = true;
-        law.root().visit(&mut |node| if let Node::Number(v) = node { finite &= v.is_finite() });
+        law.root().visit(&mut |node| if let Node::Number(v) | Node::Power(_, v) = node { finite &= v.is_finite() });
         prop_assume!(finite);
         let read = Expression::parse(&text, &NAMES).unwrap();
         let (a, b) = (law.evaluate_row(&row), read.evaluate_row(&row));
@@ -295,8 +298,10 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in "\\PC{0,60}") {
+    fn any_text_is_read_or_refused(text in "\\PC{0,60}", bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         let _ = Expression::parse(&text, &NAMES);
+        let _ = Expression::parse(&String::from_utf8_lossy(&bytes), &NAMES);
+        let _ = Model::from_json(&String::from_utf8_lossy(&bytes));
     }
 
     #[test]

@@ -159,6 +159,7 @@ impl Library {
                 let mut terms = Vec::new();
                 for part in parts {
                     terms.extend(part.terms(names, inputs)?);
+                    check_count(Some(terms.len()))?;
                 }
                 terms
             }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Factor, Function, Term};
 use crate::{
-    error::{Result, require_len},
+    error::{Result, require, require_len},
     simd,
 };
 
@@ -137,13 +137,36 @@ impl Features {
 
     /// Features of given terms.
     pub fn from_terms(inputs: Vec<String>, terms: Vec<Term>) -> Result<Self> {
-        for term in &terms {
-            for factor in term.factors() {
-                crate::error::require(
-                    factor.input() < inputs.len(),
-                    "input of a term",
-                    factor.input(),
-                    "it must be one of the inputs",
+        require(
+            !inputs.is_empty(),
+            "inputs",
+            "none",
+            "at least one input column",
+        )?;
+        require(!terms.is_empty(), "terms", "none", "at least one term")?;
+        for (index, name) in inputs.iter().enumerate() {
+            require(
+                !inputs[..index].contains(name),
+                "input",
+                name,
+                "each column must have its own name",
+            )?;
+        }
+        for factor in terms.iter().flat_map(Term::factors) {
+            let input = factor.input();
+            require(
+                input < inputs.len(),
+                "input of a term",
+                input,
+                "it must be one of the inputs",
+            )?;
+            if let Factor::Power { exponent, .. } = *factor {
+                let ok = exponent != 0 && exponent.unsigned_abs() <= 1000;
+                require(
+                    ok,
+                    "exponent",
+                    exponent,
+                    "it must not be 0, and at most 1000",
                 )?;
             }
         }

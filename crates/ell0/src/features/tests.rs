@@ -132,6 +132,15 @@ fn errors_mark_the_place_or_name_the_nearest() {
         }
         assert!(message(text).contains(words), "{text}: {}", message(text));
     }
+    let many = vec!["fourier(1000)"; 600].join(" + ");
+    assert!(message(&many).contains("at most 10,000 terms"));
+    assert!(Features::from_terms(vec![], vec![Term::one()]).is_err());
+    assert!(Features::from_terms(vec!["a".into()], vec![]).is_err());
+    let power = Term::of(Factor::Power {
+        input: 0,
+        exponent: i32::MIN,
+    });
+    assert!(Features::from_terms(vec!["a".into()], vec![power]).is_err());
     // The place is marked under the text.
     let error = "polynomial(2) + furier(1)"
         .parse::<Library>()
@@ -199,8 +208,9 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in "\\PC{0,60}") {
+    fn any_text_is_read_or_refused(text in "\\PC{0,60}", bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         let _ = text.parse::<Library>();
+        let _ = String::from_utf8_lossy(&bytes).parse::<Library>();
     }
 
     #[test]

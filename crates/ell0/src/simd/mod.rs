@@ -114,21 +114,19 @@ pub(crate) fn add_assign(y: &mut [f32], x: &[f32]) {
     );
 }
 
-/// Whether no value is infinite or NaN.
-pub(crate) fn all_finite(values: &[f64]) -> bool {
+/// Whether no value is NaN or larger than the limit.
+pub(crate) fn all_within(values: &[f64], limit: f64) -> bool {
     vectorised(
         #[inline(always)]
         || {
-            // Σ 0·x is NaN exactly if some x is not finite.
             let mut lanes = [0f64; 16];
             let (head, tail) = values.as_chunks::<16>();
             for values in head {
                 for (lane, &value) in lanes.iter_mut().zip(values) {
-                    *lane = 0f64.mul_add(value, *lane);
+                    *lane += if value.abs() <= limit { 0.0 } else { 1.0 };
                 }
             }
-            let total: f64 = lanes.iter().sum::<f64>() + tail.iter().map(|x| 0.0 * x).sum::<f64>();
-            total == 0.0
+            lanes.iter().all(|&lane| lane == 0.0) && tail.iter().all(|value| value.abs() <= limit)
         },
     )
 }

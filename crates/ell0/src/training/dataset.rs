@@ -99,13 +99,18 @@ impl Dataset {
             self.fill_features(start..start + n, &mut space)?;
             let lift = self.lift.as_ref().expect("just set");
             let values = &space.features[..n * lift.features.len()];
-            if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+            let seen = |(k, v): (usize, &f64)| (v * lift.factors[k / n]) as f32;
+            if let Some(at) = values
+                .iter()
+                .enumerate()
+                .position(|value| !seen(value).is_finite())
+            {
                 return Err(Error::Value {
                     column: lift.features.names()[at / n].clone(),
                     row: (start + at % n) as u64,
                     value: values[at],
                     expected:
-                        "every feature must be finite: leave the row out or choose another function"
+                        "every feature must be finite, also divided by its scale in single precision: leave the row out or choose another function"
                             .into(),
                 });
             }
