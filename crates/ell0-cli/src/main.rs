@@ -14,7 +14,7 @@ use clap::{Parser, Subcommand};
     name = "ell0",
     version,
     arg_required_else_help = true,
-    after_help = "Start with `ell0 gates`: what a gate is, and why its gradients can be trusted."
+    after_help = "Start with `ell0 fit DATA.csv --states x,y`: the law behind a file of measurements. `ell0 gates` shows the method at work."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -23,11 +23,13 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Fit(Box<commands::fit::Fit>),
     Gates(commands::gates::Gates),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Fit(command) => command.run(),
         Command::Gates(command) => command.run(),
     };
     match result {
@@ -35,7 +37,7 @@ fn main() -> ExitCode {
         // Whoever reads the output may close it early, as `head` does: that is not a failure of ours.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", explain(&error));
             ExitCode::FAILURE
         }
     }
@@ -45,4 +47,16 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<std::io::Error>()
         .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// The error and its causes, each said once: some messages already hold their cause.
+fn explain(error: &anyhow::Error) -> String {
+    error
+        .chain()
+        .map(ToString::to_string)
+        .fold(String::new(), |told, cause| match told.as_str() {
+            "" => cause,
+            told if told.contains(&cause) => told.to_string(),
+            told => format!("{told}: {cause}"),
+        })
 }

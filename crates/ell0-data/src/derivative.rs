@@ -232,11 +232,16 @@ pub fn cubic_weights(nodes: &[f64], x: f64) -> (Vec<f64>, Vec<f64>) {
             basis.push((values, at_x / norm, slope / norm));
         }
     }
-    let sum = |f: &dyn Fn(&(Vec<f64>, f64, f64)) -> f64, i: usize| {
-        basis.iter().map(|b| f(b) * b.0[i]).sum::<f64>()
+    let value = (0..n)
+        .map(|i| basis.iter().map(|(values, at_x, _)| at_x * values[i]).sum())
+        .collect();
+    let slope = |i: usize| {
+        basis
+            .iter()
+            .map(|(values, _, slope)| slope * values[i])
+            .sum::<f64>()
     };
-    let value = (0..n).map(|i| sum(&|b| b.1, i)).collect();
-    let rate = (0..n).map(|i| sum(&|b| b.2, i) / width).collect();
+    let rate = (0..n).map(|i| slope(i) / width).collect();
     (value, rate)
 }
 

@@ -283,13 +283,11 @@ impl Collector {
         Ok(())
     }
 
-    /// The statistics of the training rows, of each part of the validation rows that has any, and the mean squared error of the targets themselves.
+    /// The statistics of the training rows, of each part of the validation rows that has any, and an error below which a model is as good as the targets themselves.
     pub fn finish(self) -> (Statistics, Vec<Statistics>, Vec<f64>) {
-        let floors = self
-            .errors
-            .iter()
-            .map(|e| e / self.errors_of.max(1) as f64)
-            .collect();
+        // Twice the size of the error: held-out parts may have more than their share of it, and it is an estimate.
+        let mean = |e: &f64| 4.0 * e / self.errors_of.max(1) as f64;
+        let floors = self.errors.iter().map(mean).collect();
         let mut all = self.accumulators.into_iter().map(Accumulator::finish);
         let train = all.next().expect("there is always the training part");
         (train, all.filter(|part| part.rows() > 0).collect(), floors)

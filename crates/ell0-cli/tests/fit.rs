@@ -1,0 +1,284 @@
+//! `ell0 fit` as a user runs it.
+
+use std::{
+    fmt::Write,
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+
+fn fit(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ell0"))
+        .arg("fit")
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+/// A damped oscillator x'' = −x − 0.2 x' with a control on it, by small steps of the midpoint rule.
+fn oscillator(rows: usize, start: f64) -> String {
+    let mut csv = String::from("t,x,v,u\n");
+    let (mut x, mut v) = (start, 0.0f64);
+    let (h, substeps) = (0.02, 20);
+    for row in 0..rows {
+        let t = row as f64 * h;
+        let u = (0.7 * t).sin();
+        writeln!(csv, "{t},{x},{v},{u}").expect("written");
+        for k in 0..substeps {
+            let s = h / f64::from(substeps);
+            let rate = |x: f64, v: f64, t: f64| (v, -x - 0.2 * v + 0.5 * (0.7 * t).sin());
+            let now = t + f64::from(k) * s;
+            let (a, b) = rate(x, v, now);
+            let (a, b) = rate(x + s / 2.0 * a, v + s / 2.0 * b, now + s / 2.0);
+            (x, v) = (x + s * a, v + s * b);
+        }
+    }
+    csv
+}
+
+#[test]
+fn a_law_with_a_control_is_found_and_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("data.csv"), oscillator(3000, 1.0)).expect("written");
+    let arguments = [
+        "data.csv",
+        "--states",
+        "x,v",
+        "--controls",
+        "u",
+        "--json",
+        "--out",
+        "run",
+    ];
+    let output = fit(folder.path(), &arguments);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let object: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    let terms = |index: usize| -> Vec<(String, f64)> {
+        let terms = object["equations"][index]["terms"]
+            .as_array()
+            .expect("a list");
+        terms
+            .iter()
+            .map(|t| {
+                (
+                    t["feature"].as_str().expect("a name").into(),
+                    t["coefficient"].as_f64().expect("a number"),
+                )
+            })
+            .collect()
+    };
+    let near = |got: &[(String, f64)], want: &[(&str, f64)]| {
+        got.len() == want.len()
+            && got
+                .iter()
+                .zip(want)
+                .all(|(g, w)| g.0 == w.0 && (g.1 - w.1).abs() < 0.01)
+    };
+    assert_eq!(object["equations"][0]["target"], "x");
+    assert!(near(&terms(0), &[("v", 1.0)]), "{:?}", terms(0));
+    assert!(
+        near(&terms(1), &[("x", -1.0), ("v", -0.2), ("u", 0.5)]),
+        "{:?}",
+        terms(1)
+    );
+    assert_eq!(object["selected"]["terms"], 4);
+    assert!(object["path"].as_array().expect("a list").len() > 10);
+    assert_eq!(object["run_dir"], "run");
+    // The run directory holds a model that reads back, and the same command gives the same bytes.
+    let model = fs::read_to_string(folder.path().join("run/model.json")).expect("written");
+    let model = ell0::equation::Model::from_json(&model).expect("a model");
+    assert_eq!(model.inputs(), ["x", "v", "u"]);
+    for name in ["equations.txt", "equations.tex", "path.csv"] {
+        assert!(folder.path().join("run").join(name).exists(), "{name}");
+    }
+    let again = fit(
+        folder.path(),
+        &[
+            "data.csv",
+            "--states",
+            "x,v",
+            "--controls",
+            "u",
+            "--json",
+            "--out",
+            "run",
+            "--force",
+        ],
+    );
+    assert_eq!(again.stdout, output.stdout);
+    let kept = fit(folder.path(), &arguments);
+    assert_eq!(kept.status.code(), Some(1));
+    assert!(text(&kept.stderr).contains("exists; choose another one, or --force"));
+}
+
+#[test]
+fn trajectories_regression_and_discrete_maps_are_understood() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Six experiments in one file, told apart by a column; time starts anew in each.
+    let mut csv = String::from("t,x,v,u,run\n");
+    for run in 0..6 {
+        for line in oscillator(400, 0.5 + 0.3 * f64::from(run)).lines().skip(1) {
+            writeln!(csv, "{line},{run}").expect("written");
+        }
+    }
+    fs::write(folder.path().join("runs.csv"), csv).expect("written");
+    let output = fit(
+        folder.path(),
+        &[
+            "runs.csv",
+            "--states",
+            "x,v",
+            "--controls",
+            "u",
+            "--trajectory",
+            "run",
+        ],
+    );
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("2400 rows in 6 trajectories"),
+        "{shown}{}",
+        text(&output.stderr)
+    );
+    assert!(
+        shown.contains("x' = 1*v") || shown.contains("x' = v") || shown.contains("x' = 0.9999"),
+        "{shown}"
+    );
+    let forgotten = fit(
+        folder.path(),
+        &["runs.csv", "--states", "x,v", "--controls", "u"],
+    );
+    assert!(
+        text(&forgotten.stderr).contains("line 402: time goes from 7.98 to 0"),
+        "{}",
+        text(&forgotten.stderr)
+    );
+
+    let mut csv = String::from("a,b,y\n");
+    for k in 0..200 {
+        let (a, b) = ((f64::from(k) * 0.7).sin(), (f64::from(k) * 1.3).cos());
+        writeln!(csv, "{a},{b},{}", 2.0 * a - 3.0 * a * b).expect("written");
+    }
+    fs::write(folder.path().join("plain.csv"), &csv).expect("written");
+    let output = fit(
+        folder.path(),
+        &["plain.csv", "--inputs", "a,b", "--targets", "y"],
+    );
+    assert!(
+        text(&output.stdout).contains("y = 2*a - 3*a*b"),
+        "{}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+
+    let mut csv = String::from("x,y\n");
+    let (mut x, mut y) = (0.1, 0.1);
+    for _ in 0..500 {
+        writeln!(csv, "{x},{y}").expect("written");
+        (x, y) = (1.0 - 1.4 * x * x + y, 0.3 * x);
+    }
+    fs::write(folder.path().join("henon.csv"), &csv).expect("written");
+    let output = fit(
+        folder.path(),
+        &["henon.csv", "--states", "x,y", "--dynamics", "discrete"],
+    );
+    assert!(
+        text(&output.stdout).contains("x[k+1] = 1 + 1*y - 1.4*x^2\ny[k+1] = 0.3*x"),
+        "{}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let put =
+        |name: &str, content: &str| fs::write(folder.path().join(name), content).expect("written");
+    put("data.csv", &oscillator(100, 1.0));
+    put("text.csv", "t,x\n0,1\n1,two\n");
+    put("empty.csv", "t,x\n");
+    put("one.csv", "t,x\n0,1\n");
+    put("gap.csv", "t,x\n0,1\n1,\n2,3\n");
+    put("ragged.csv", "t,x\n0,1\n1\n");
+    put("back.csv", "t,x\n0,1\n1,2\n1,3\n");
+    put("bare.csv", "x\n1\n2\n");
+    for (arguments, code, words) in [
+        (
+            vec!["data.csv", "--states", "x,w"],
+            1,
+            "there is no column `w`; did you mean",
+        ),
+        (
+            vec!["text.csv", "--states", "x"],
+            1,
+            "line 3, column `x` holds `two`",
+        ),
+        (
+            vec!["empty.csv", "--states", "x"],
+            1,
+            "there is no row of data",
+        ),
+        (
+            vec!["one.csv", "--states", "x"],
+            1,
+            "a trajectory has only 1 rows",
+        ),
+        (vec!["gap.csv", "--states", "x"], 1, "holds nothing"),
+        (
+            vec!["ragged.csv", "--states", "x"],
+            1,
+            "line 3 has 1 cells, but the header has 2",
+        ),
+        (
+            vec!["back.csv", "--states", "x"],
+            1,
+            "line 4: time goes from 1 to 1",
+        ),
+        (
+            vec!["bare.csv", "--states", "x"],
+            1,
+            "no column of time: name it with --time",
+        ),
+        (vec!["no.csv", "--states", "x"], 1, "cannot read no.csv"),
+        (
+            vec!["data.csv", "--states", "x,v", "--terms", "99"],
+            1,
+            "the path has models of 0, 1, 2",
+        ),
+        (
+            vec!["data.csv", "--states", "x,v", "--lambda", "-1"],
+            1,
+            "lambda = -1",
+        ),
+        (
+            vec!["data.csv", "--states", "x", "--library", "polynom(3)"],
+            2,
+            "`polynomial(…)`",
+        ),
+        (
+            vec!["data.csv", "--states", "x", "--derivative", "fd3"],
+            2,
+            "expected auto, fd2, fd4, savgol or weak",
+        ),
+        (
+            vec!["data.csv", "--states", "x", "--method", "sindy"],
+            2,
+            "exact, ols, stlsq, lasso",
+        ),
+        (vec!["data.csv"], 2, "--states"),
+    ] {
+        let output = fit(folder.path(), &arguments);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {message}");
+        assert!(message.contains(words), "{arguments:?}: {message}");
+        assert!(output.stdout.is_empty());
+    }
+}
