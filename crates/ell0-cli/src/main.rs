@@ -24,12 +24,20 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Fit(Box<commands::fit::Fit>),
+    Show(commands::model::Show),
+    Predict(commands::model::Predict),
+    Score(commands::model::Score),
+    Simulate(commands::model::Simulate),
     Gates(commands::gates::Gates),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Fit(command) => command.run(),
+        Command::Show(command) => command.run(),
+        Command::Predict(command) => command.run(),
+        Command::Score(command) => command.run(),
+        Command::Simulate(command) => command.run(),
         Command::Gates(command) => command.run(),
     };
     match result {

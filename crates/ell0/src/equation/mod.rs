@@ -19,11 +19,13 @@ mod expression;
 mod latex;
 mod model;
 mod parse;
+mod simulate;
 mod text;
 
 pub use evaluate::Evaluator;
 pub use expression::{Expression, Node};
 pub use model::{DictionaryTarget, Dynamics, Equation, Model, TermRecord};
+pub use simulate::Simulation;
 
 #[cfg(test)]
 mod tests;
