@@ -48,12 +48,23 @@ impl Node {
         match self {
             Node::Number(value) => *value,
             Node::Variable(index) => row[*index],
-            Node::Sum(parts) => parts.iter().map(|part| part.evaluate(row)).sum(),
-            Node::Product(parts) => parts.iter().map(|part| part.evaluate(row)).product(),
+            // Constants last, as the evaluator of many rows does: both give the same bits.
+            Node::Sum(parts) => constants_last(parts).map(|part| part.evaluate(row)).sum(),
+            Node::Product(parts) => constants_last(parts)
+                .map(|part| part.evaluate(row))
+                .product(),
             Node::Power(inner, exponent) => power(inner.evaluate(row), *exponent),
             Node::Call(function, inner) => function.apply(inner.evaluate(row)),
         }
     }
+}
+
+fn constants_last(parts: &[Node]) -> impl Iterator<Item = &Node> {
+    let constant = |part: &&Node| matches!(part, Node::Number(_));
+    parts
+        .iter()
+        .filter(move |part| !constant(part))
+        .chain(parts.iter().filter(constant))
 }
 
 #[derive(Clone, Copy, Debug)]

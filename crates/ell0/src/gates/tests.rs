@@ -173,6 +173,9 @@ proptest! {
             gate.sample_slices(&[a], &[u], &mut z, &mut slope);
             let (want, want_slope) = gate.sample_with_slope(f64::from(a), f64::from(u));
             prop_assert!((f64::from(z[0]) - want).abs() < 2e-6);
+            let (mut at_test, mut at_test_slope) = ([0.0], [0.0]);
+            gate.test_slices(&[a], &mut at_test, &mut at_test_slope);
+            prop_assert!((f64::from(at_test[0]) - gate.test_gate(f64::from(a))).abs() < 2e-6);
             // Within round-off of the kinks either side is right.
             if want == 0.0 && z[0] == 0.0 || want > 1e-5 && want < 1.0 - 1e-5 {
                 prop_assert!((f64::from(slope[0]) - want_slope).abs() < 1e-5);
