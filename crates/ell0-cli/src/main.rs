@@ -1,6 +1,10 @@
 //! `ell0`: sparse, closed-form models and control laws from the command line.
 
 mod commands;
+mod data;
+mod progress;
+mod run_dir;
+mod text;
 
 use std::process::ExitCode;
 
@@ -24,6 +28,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Fit(Box<commands::fit::Fit>),
+    Stats(Box<commands::stats::Stats>),
     Show(commands::model::Show),
     Predict(commands::model::Predict),
     Score(commands::model::Score),
@@ -32,8 +37,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    commands::fit::quiet_panics();
     let result = match Cli::parse().command {
         Command::Fit(command) => command.run(),
+        Command::Stats(command) => command.run(),
         Command::Show(command) => command.run(),
         Command::Predict(command) => command.run(),
         Command::Score(command) => command.run(),
@@ -45,6 +52,11 @@ fn main() -> ExitCode {
         // Whoever reads the output may close it early, as `head` does: that is not a failure of ours.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
+            // A mistake in how the command was written.
+            if let Some(usage) = error.downcast_ref::<clap::Error>() {
+                let _ = usage.print();
+                return ExitCode::from(2);
+            }
             eprintln!("error: {}", explain(&error));
             ExitCode::FAILURE
         }

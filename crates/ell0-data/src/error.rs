@@ -17,6 +17,14 @@ pub enum Error {
         /// The system's answer.
         source: std::io::Error,
     },
+    /// The operating system refused to write.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
     /// The file is not what its name says.
     #[error("{}: {reason}", path.display())]
     Format {
@@ -36,39 +44,30 @@ pub enum Error {
         nearest: Option<String>,
     },
     /// A cell that is not a finite number.
-    #[error("{}: line {line}, column `{column}` holds {found}: expected a finite number (--drop-missing leaves out rows with empty or NaN cells)", path.display())]
+    #[error("{}: {place}, column `{column}` holds {found}: expected a finite number (--drop-missing leaves out rows with empty or NaN cells)", path.display())]
     Cell {
         /// The file.
         path: PathBuf,
-        /// The line of the file, counted from 1.
-        line: u64,
+        /// The line of the file, or the row, counted from 1.
+        place: String,
         /// The column.
         column: String,
         /// What is there.
         found: String,
     },
     /// Time that does not run forwards.
-    #[error("{}: line {line}: time goes from {before} to {after}; within a trajectory it must increase (several experiments need --trajectory, or a file each)", path.display())]
+    #[error("{}: {place}: time goes from {before} to {after}; within a trajectory it must increase (several experiments need --trajectory, or a file each)", path.display())]
     Time {
         /// The file.
         path: PathBuf,
-        /// The line of the file, counted from 1.
-        line: u64,
+        /// The line of the file, or the row, counted from 1.
+        place: String,
         /// Time of the row before.
         before: f64,
         /// Time of this row.
         after: f64,
     },
-    /// A trajectory with too few rows.
-    #[error("{what}: {rows} rows are too few; {needed} are needed ({remedy})")]
-    Short {
-        /// Which trajectory.
-        what: String,
-        /// Its rows.
-        rows: usize,
-        /// Rows that the method needs.
-        needed: usize,
-        /// What to do.
-        remedy: String,
-    },
+    /// The values cannot be worked with.
+    #[error(transparent)]
+    Model(#[from] ell0::Error),
 }

@@ -1,14 +1,19 @@
 //! Measurements for `ell0`: tables read in blocks, trajectories, rates of change.
 //!
-//! - [`table`]: files with named columns, read block by block.
+//! - [`table`]: files with named columns, read block by block. [`write`]: tables written block by block.
 //! - [`derivative`]: rates of change from samples, by finite differences, local polynomials, or not at all (the weak form).
-//! - [`series`]: from samples to the statistics of a model.
+//! - [`runs`]: files as trajectories. [`survey`]: a first look at them.
+//! - [`series`]: from samples to the rows of a linear problem. [`part`]: the statistics of some files, which merge with those of others.
 //! - [`noise`]: how noisy a series is and how fast it moves; what `auto` decides by.
 
 pub mod derivative;
 pub mod error;
 pub mod noise;
+pub mod part;
+pub mod runs;
 pub mod series;
+pub mod survey;
 pub mod table;
+pub mod write;
 
 pub use error::{Error, Result};

@@ -1,101 +1,203 @@
-//! From samples of trajectories to the statistics of a model, row by row, never the whole in memory.
+//! From samples of trajectories to the rows of a linear problem: features of the inputs against rates of change, the next state, or given targets.
 
-use ell0::{
-    dictionary::{Accumulator, Statistics},
-    equation::Dynamics,
-    features::{Features, Workspace},
+use ell0::equation::Dynamics;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    derivative::{Derivative, Piece, bump_weights},
+    error::Result,
+    runs::{Run, Runs},
 };
 
-use crate::derivative::{Derivative, Piece, bump_weights};
-
-/// Which rows are held out to validate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HoldOut {
-    /// Every fifth trajectory.
-    Trajectories,
-    /// Every fifth block of so many rows of a trajectory.
-    Blocks(usize),
+/// What the rows of the problem are made from.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// What the targets are.
+    pub dynamics: Dynamics,
+    /// How rates of change are found, if the targets are such.
+    pub derivative: Derivative,
+    /// Number of states and controls, or of the inputs of a plain regression.
+    pub inputs: usize,
+    /// Number of targets; those of a law of states are the first inputs.
+    pub targets: usize,
 }
-
-/// Parts of the validation data: the spread of the error over them is its uncertainty.
-pub const PARTS: usize = 5;
 
 /// Rows that are worked on at once.
-const CHUNK: usize = 4096;
+const CHUNK: usize = 2048;
 
-/// Collects the statistics of a model from samples, in order: rows of one trajectory, its end, rows of the next.
-///
-/// Trajectories are never differenced across their ends.
-#[derive(Debug)]
-pub struct Collector {
-    dynamics: Dynamics,
-    derivative: Derivative,
-    hold_out: HoldOut,
-    states: usize,
-    inputs: usize,
-    accumulators: Vec<Accumulator>,
-    workspace: Workspace,
-    /// Samples not yet worked off: time, states, controls, (for plain regression) targets.
+/// Some samples of one trajectory, with the neighbours that their rows need.
+#[derive(Clone, Debug)]
+pub struct Stretch {
+    /// Time, inputs and (for plain regression) targets.
     columns: Vec<Vec<f64>>,
-    /// Row of the trajectory that the first sample of `columns` is.
+    /// The samples whose own turn it is; the others are there as neighbours.
+    from: usize,
+    to: usize,
+    /// Row of the trajectory that the first sample is.
     first: usize,
-    /// Rows at the start of `columns` whose own turn is over; they are there as neighbours.
-    used: usize,
-    trajectory: usize,
-    phi: Vec<f64>,
-    /// Deviation of the noise on each state.
-    noise: Vec<f64>,
-    /// Sums and count of the squared errors of the targets themselves.
-    errors: Vec<f64>,
-    errors_of: u64,
+    /// Number of the trajectory.
+    pub trajectory: usize,
 }
 
-impl Collector {
-    /// A collector for inputs = states then controls; `noise` is the deviation of the noise on each state. For plain regression the states are the inputs, and the targets are named apart.
-    pub fn new(
-        features: &Features,
-        states: usize,
-        targets: &[String],
-        dynamics: Dynamics,
-        derivative: Derivative,
-        noise: Vec<f64>,
-        hold_out: HoldOut,
-    ) -> ell0::Result<Self> {
-        let inputs = features.inputs().len();
-        let new = || Accumulator::new(features.clone(), targets.to_vec());
-        let extra = if dynamics == Dynamics::Regression {
-            targets.len()
-        } else {
-            0
-        };
-        Ok(Collector {
-            dynamics,
-            derivative,
-            hold_out,
-            states,
-            inputs,
-            accumulators: (0..=PARTS).map(|_| new()).collect::<ell0::Result<_>>()?,
-            workspace: features.workspace(CHUNK),
-            columns: vec![Vec::new(); 1 + inputs + extra],
-            first: 0,
-            used: 0,
-            trajectory: 0,
-            phi: Vec::new(),
-            errors: vec![0.0; states],
-            errors_of: 0,
-            noise,
-        })
+impl Stretch {
+    /// The rows of the trajectory whose turn it is.
+    pub fn rows(&self) -> std::ops::Range<usize> {
+        self.first + self.from..self.first + self.to
     }
 
-    /// Fewest rows a trajectory must have.
-    pub fn rows_needed(&self) -> usize {
-        match self.dynamics {
-            Dynamics::Regression => 1,
-            Dynamics::Discrete => 2,
-            Dynamics::Continuous => self.derivative.rows_needed(),
+    /// The same samples, with fewer rows whose turn it is.
+    fn narrowed(&self, rows: &std::ops::Range<usize>) -> std::ops::Range<usize> {
+        rows.start - self.first..rows.end - self.first
+    }
+}
+
+/// Cuts runs into stretches. Trajectories are never joined.
+#[derive(Debug)]
+pub struct Cutter {
+    before: usize,
+    after: usize,
+    columns: Vec<Vec<f64>>,
+    first: usize,
+    used: usize,
+    /// The trajectory that is being read, and how many have begun.
+    trajectories: usize,
+}
+
+impl Cutter {
+    /// A cutter with the neighbours that a recipe needs.
+    pub fn new(recipe: &Recipe) -> Self {
+        let (before, after) = recipe.halo();
+        Cutter {
+            before,
+            after,
+            columns: Vec::new(),
+            first: 0,
+            used: 0,
+            trajectories: 0,
         }
     }
 
+    /// Trajectories that have begun.
+    pub fn trajectories(&self) -> usize {
+        self.trajectories
+    }
+
+    /// Takes a run; hands on what is complete.
+    pub fn push(&mut self, run: Run, mut out: impl FnMut(Stretch)) {
+        if run.begins {
+            self.finish(&mut out);
+            self.trajectories += 1;
+            self.columns = run.columns;
+        } else {
+            self.columns
+                .iter_mut()
+                .zip(run.columns)
+                .for_each(|(column, more)| column.extend(more));
+        }
+        while self.columns[0].len() >= self.used.max(self.before) + CHUNK + self.after {
+            let from = self.used.max(self.before);
+            out(self.cut(from, from + CHUNK));
+        }
+    }
+
+    /// The last trajectory is over: hands on the rest of it.
+    pub fn finish(&mut self, mut out: impl FnMut(Stretch)) {
+        let samples = self.columns.first().map_or(0, Vec::len);
+        let (from, to) = (
+            self.used.max(self.before),
+            samples.saturating_sub(self.after),
+        );
+        if from < to {
+            out(self.cut(from, to));
+        }
+        self.columns.clear();
+        (self.first, self.used) = (0, 0);
+    }
+
+    /// Cuts off the rows `from..to`, with copies of their neighbours.
+    fn cut(&mut self, from: usize, to: usize) -> Stretch {
+        let (start, end) = (from - self.before, to + self.after);
+        let stretch = Stretch {
+            columns: self
+                .columns
+                .iter()
+                .map(|c| c[start..end].to_vec())
+                .collect(),
+            from: self.before,
+            to: self.before + to - from,
+            first: self.first + start,
+            trajectory: self.trajectories - 1,
+        };
+        let gone = to - self.before;
+        self.columns
+            .iter_mut()
+            .for_each(|column| drop(column.drain(..gone)));
+        self.first += gone;
+        self.used = self.before;
+        stretch
+    }
+}
+
+/// Stretches that are worked on side by side.
+const BATCH: usize = 16;
+
+/// Calls `work` for every stretch, several at a time while the next are being read, and `collect` with the results in the order of the stretches: what comes out does
+/// not depend on the number of cores. `progress` hears the number of rows read.
+pub fn for_each_stretch<D: Send>(
+    runs: &mut Runs,
+    recipe: &Recipe,
+    progress: impl Fn(u64) + Sync,
+    work: impl Fn(&Stretch) -> Result<D> + Sync,
+    mut collect: impl FnMut(D) -> Result<()>,
+) -> Result<()> {
+    let mut cutter = Cutter::new(recipe);
+    let mut over = false;
+    let mut read_batch = || -> Result<Vec<Stretch>> {
+        let mut batch = Vec::new();
+        while batch.len() < BATCH && !over {
+            match runs.next_run()? {
+                Some(run) => {
+                    progress(run.columns[0].len() as u64);
+                    cutter.push(run, |stretch| batch.push(stretch));
+                }
+                None => {
+                    cutter.finish(|stretch| batch.push(stretch));
+                    over = true;
+                }
+            }
+        }
+        Ok(batch)
+    };
+    let mut batch = read_batch()?;
+    while !batch.is_empty() {
+        let (next, done) = rayon::join(&mut read_batch, || {
+            batch.par_iter().map(&work).collect::<Vec<Result<D>>>()
+        });
+        for result in done {
+            collect(result?)?;
+        }
+        batch = next?;
+    }
+    Ok(())
+}
+
+/// Rows of the problem: columns of features and of targets, one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Equations {
+    /// Number of rows.
+    pub rows: usize,
+    /// Values of the features.
+    pub phi: Vec<f64>,
+    /// Values of the targets.
+    pub y: Vec<f64>,
+    /// Sums of the squared errors of the targets themselves, as far as they can be told.
+    pub errors: Vec<f64>,
+    /// Number of rows that the errors were told for.
+    pub errors_of: u64,
+}
+
+impl Recipe {
     /// Samples needed before and after a row.
     fn halo(&self) -> (usize, usize) {
         match self.dynamics {
@@ -105,191 +207,153 @@ impl Collector {
         }
     }
 
-    /// Adds a sample: time, then states and controls (and targets, for plain regression).
-    pub fn push(&mut self, sample: impl IntoIterator<Item = f64>) -> ell0::Result<()> {
-        self.columns
-            .iter_mut()
-            .zip(sample)
-            .for_each(|(column, value)| column.push(value));
+    /// Fewest rows a trajectory must have.
+    pub fn rows_needed(&self) -> usize {
         let (before, after) = self.halo();
-        if self.columns[0].len() >= CHUNK + before + after {
-            self.work()?;
+        before + after + 1
+    }
+
+    /// The rows `rows` of the trajectory, which must be some of the stretch's own. `features` turns columns of inputs into columns of features.
+    pub fn equations(
+        &self,
+        stretch: &Stretch,
+        rows: &std::ops::Range<usize>,
+        noise: &[f64],
+        features: impl Fn(&[f64], usize) -> ell0::Result<Vec<f64>>,
+    ) -> ell0::Result<Equations> {
+        let own = stretch.narrowed(rows);
+        match (self.dynamics, self.derivative) {
+            (Dynamics::Continuous, Derivative::Weak { half }) => {
+                self.weak(stretch, own, half, noise, features)
+            }
+            _ => self.pointwise(stretch, own, noise, features),
         }
-        Ok(())
     }
 
-    /// The trajectory is over.
-    pub fn end_trajectory(&mut self) -> ell0::Result<()> {
-        self.work()?;
-        self.columns.iter_mut().for_each(Vec::clear);
-        (self.first, self.used) = (0, 0);
-        self.trajectory += 1;
-        Ok(())
-    }
-
-    /// The accumulator that a row of the present trajectory belongs to: 0 is training, the others are parts of the validation data.
-    fn place(&self, row: usize) -> usize {
-        let unit = match self.hold_out {
-            HoldOut::Trajectories => self.trajectory,
-            HoldOut::Blocks(length) => row / length.max(1),
+    fn pointwise(
+        &self,
+        stretch: &Stretch,
+        own: std::ops::Range<usize>,
+        noise: &[f64],
+        features: impl Fn(&[f64], usize) -> ell0::Result<Vec<f64>>,
+    ) -> ell0::Result<Equations> {
+        let rows = own.len();
+        let columns = &stretch.columns;
+        let mut x = Vec::with_capacity(rows * self.inputs);
+        for column in &columns[1..=self.inputs] {
+            x.extend_from_slice(&column[own.clone()]);
+        }
+        let mut equations = Equations {
+            rows,
+            errors: vec![0.0; self.targets],
+            ..Equations::default()
         };
-        if unit % 5 == 4 {
-            1 + unit / 5 % PARTS
-        } else {
-            0
-        }
-    }
-
-    /// Works off every row whose neighbours are there.
-    fn work(&mut self) -> ell0::Result<()> {
-        let (before, after) = self.halo();
-        let n = self.columns[0].len();
-        let from = self.used.max(before);
-        let to = n.saturating_sub(after);
-        if from < to {
-            if let (Dynamics::Continuous, Derivative::Weak { half }) =
-                (self.dynamics, self.derivative)
-            {
-                self.work_weak(from, to, half)?;
-            } else {
-                self.work_rows(from, to)?;
-            }
-        }
-        // What the next rows need as neighbours stays.
-        let keep = (before + after).min(n);
-        let gone = n - keep;
-        self.columns
-            .iter_mut()
-            .for_each(|column| drop(column.drain(..gone)));
-        self.first += gone;
-        self.used = to.max(from.min(n)).saturating_sub(gone);
-        Ok(())
-    }
-
-    /// Rows from..to, in runs that belong to one accumulator.
-    fn work_rows(&mut self, from: usize, to: usize) -> ell0::Result<()> {
-        let mut start = from;
-        while start < to {
-            let place = self.place(self.first + start);
-            let end = (start..to)
-                .take(CHUNK)
-                .find(|&row| self.place(self.first + row) != place)
-                .unwrap_or(to.min(start + CHUNK));
-            let rows = end - start;
-            let targets = self.accumulators[0].statistics().targets().len();
-            let (mut x, mut y) = (vec![0.0; rows * self.inputs], vec![0.0; rows * targets]);
-            for k in 0..self.inputs {
-                x[k * rows..][..rows].copy_from_slice(&self.columns[1 + k][start..end]);
-            }
-            match self.dynamics {
-                Dynamics::Regression => {
-                    for k in 0..targets {
-                        y[k * rows..][..rows]
-                            .copy_from_slice(&self.columns[1 + self.inputs + k][start..end]);
-                    }
+        let y = &mut equations.y;
+        match self.dynamics {
+            Dynamics::Regression => {
+                for column in &columns[1 + self.inputs..] {
+                    y.extend_from_slice(&column[own.clone()]);
                 }
-                Dynamics::Discrete => {
-                    for k in 0..targets {
-                        y[k * rows..][..rows]
-                            .copy_from_slice(&self.columns[1 + k][start + 1..=end]);
-                    }
+            }
+            Dynamics::Discrete => {
+                for column in &columns[1..=self.targets] {
+                    y.extend_from_slice(&column[own.start + 1..own.end + 1]);
                 }
-                Dynamics::Continuous => {
-                    let states: Vec<&[f64]> = self.columns[1..=self.states]
-                        .iter()
-                        .map(Vec::as_slice)
-                        .collect();
-                    let piece = Piece {
-                        time: &self.columns[0],
-                        states: &states,
-                    };
-                    for row in 0..rows {
-                        self.derivative.at(piece, start + row, |k, value, rate| {
-                            x[k * rows + row] = value;
-                            y[k * rows + row] = rate;
-                        });
-                        // A few rows tell how wrong the rates are.
-                        if (self.first + start + row).is_multiple_of(16) {
-                            let noise = &self.noise;
-                            let errors = &mut self.errors;
-                            if self
-                                .derivative
-                                .errors(piece, start + row, noise, |k, e| errors[k] += e)
-                            {
-                                self.errors_of += 1;
-                            }
+            }
+            Dynamics::Continuous => {
+                y.resize(rows * self.targets, 0.0);
+                let states: Vec<&[f64]> = columns[1..=self.targets]
+                    .iter()
+                    .map(Vec::as_slice)
+                    .collect();
+                let piece = Piece {
+                    time: &columns[0],
+                    states: &states,
+                };
+                for (row, at) in own.enumerate() {
+                    self.derivative.at(piece, at, |k, value, rate| {
+                        x[k * rows + row] = value;
+                        y[k * rows + row] = rate;
+                    });
+                    // A few rows tell how wrong the rates are.
+                    if (stretch.first + at).is_multiple_of(16) {
+                        let errors = &mut equations.errors;
+                        if self
+                            .derivative
+                            .errors(piece, at, noise, |k, e| errors[k] += e)
+                        {
+                            equations.errors_of += 1;
                         }
                     }
                 }
             }
-            self.accumulators[place].push(&x, &y, None, rows)?;
-            start = end;
         }
-        Ok(())
+        equations.phi = features(&x, rows)?;
+        Ok(equations)
     }
 
     /// Integrals of features and states against bumps centred at every few rows.
-    fn work_weak(&mut self, from: usize, to: usize, half: usize) -> ell0::Result<()> {
-        let n = self.columns[0].len();
-        let p = self.accumulators[0].features().len();
-        // Features of all samples in reach, in pieces that the workspace holds.
-        self.phi.resize(n * p, 0.0);
-        for start in (0..n).step_by(CHUNK) {
-            let rows = CHUNK.min(n - start);
-            let x: Vec<f64> = (0..self.inputs)
-                .flat_map(|k| self.columns[1 + k][start..start + rows].to_vec())
-                .collect();
-            let mut room = vec![0.0; rows * p];
-            self.accumulators[0].features().evaluate_into(
-                &x,
-                rows,
-                &mut room,
-                &mut self.workspace,
-            )?;
-            for j in 0..p {
-                self.phi[j * n + start..][..rows].copy_from_slice(&room[j * rows..][..rows]);
-            }
-        }
+    fn weak(
+        &self,
+        stretch: &Stretch,
+        own: std::ops::Range<usize>,
+        half: usize,
+        noise: &[f64],
+        features: impl Fn(&[f64], usize) -> ell0::Result<Vec<f64>>,
+    ) -> ell0::Result<Equations> {
+        // The samples in reach.
+        let start = own.start - half;
+        let samples = own.len() + 2 * half;
+        let columns: Vec<&[f64]> = stretch
+            .columns
+            .iter()
+            .map(|c| &c[start..start + samples])
+            .collect();
+        let phi = features(&columns[1..=self.inputs].concat(), samples)?;
         let stride = (half / 4).max(1);
-        let mut rows: Vec<(Vec<f64>, Vec<f64>)> = vec![Default::default(); PARTS + 1];
-        let targets = self.states;
-        for centre in (from..to).filter(|c| (self.first + c).is_multiple_of(stride)) {
-            let window = centre - half..centre + half + 1;
-            let (value, slope) = bump_weights(&self.columns[0][window.clone()]);
-            let sum = |weights: &[f64], column: &[f64]| {
-                weights.iter().zip(column).map(|(w, x)| w * x).sum::<f64>()
-            };
-            let place = self.place(self.first + centre);
-            // Noise on the state, through the bump's slope, and about as much again through the features.
+        let centres: Vec<usize> = (half..half + own.len())
+            .filter(|c| (stretch.first + start + c).is_multiple_of(stride))
+            .collect();
+        let bumps: Vec<_> = centres
+            .iter()
+            .map(|c| bump_weights(&columns[0][c - half..=c + half]))
+            .collect();
+        let sum = |weights: &[f64], column: &[f64], centre: usize| -> f64 {
+            let window = &column[centre - half..=centre + half];
+            weights.iter().zip(window).map(|(w, x)| w * x).sum()
+        };
+        let rows = centres.len();
+        let mut equations = Equations {
+            rows,
+            errors: vec![0.0; self.targets],
+            errors_of: rows as u64,
+            ..Equations::default()
+        };
+        for column in phi.chunks_exact(samples) {
+            equations.phi.extend(
+                centres
+                    .iter()
+                    .zip(&bumps)
+                    .map(|(&c, (value, _))| sum(value, column, c)),
+            );
+        }
+        for column in &columns[1..=self.targets] {
+            equations.y.extend(
+                centres
+                    .iter()
+                    .zip(&bumps)
+                    .map(|(&c, (_, slope))| sum(slope, column, c)),
+            );
+        }
+        // Noise on the state, through the bump's slope, and about as much again through the features.
+        for (_, slope) in &bumps {
             let through: f64 = 2.0 * slope.iter().map(|w| w * w).sum::<f64>();
-            self.errors
+            equations
+                .errors
                 .iter_mut()
-                .zip(&self.noise)
+                .zip(noise)
                 .for_each(|(e, noise)| *e += noise * noise * through);
-            self.errors_of += 1;
-            let (phi, y) = &mut rows[place];
-            phi.extend((0..p).map(|j| sum(&value, &self.phi[j * n..][window.clone()])));
-            y.extend((0..targets).map(|k| sum(&slope, &self.columns[1 + k][window.clone()])));
         }
-        for (accumulator, (phi, y)) in self.accumulators.iter_mut().zip(rows) {
-            let count = y.len() / targets.max(1);
-            let by_column = |values: &[f64], width: usize| -> Vec<f64> {
-                (0..width)
-                    .flat_map(|c| (0..count).map(move |r| values[r * width + c]))
-                    .collect()
-            };
-            accumulator.push_features(&by_column(&phi, p), &by_column(&y, targets), count)?;
-        }
-        Ok(())
-    }
-
-    /// The statistics of the training rows, of each part of the validation rows that has any, and an error below which a model is as good as the targets themselves.
-    pub fn finish(self) -> (Statistics, Vec<Statistics>, Vec<f64>) {
-        // Twice the size of the error: held-out parts may have more than their share of it, and it is an estimate.
-        let mean = |e: &f64| 4.0 * e / self.errors_of.max(1) as f64;
-        let floors = self.errors.iter().map(mean).collect();
-        let mut all = self.accumulators.into_iter().map(Accumulator::finish);
-        let train = all.next().expect("there is always the training part");
-        (train, all.filter(|part| part.rows() > 0).collect(), floors)
+        Ok(equations)
     }
 }

@@ -1,5 +1,6 @@
-//! The commands, one file each (those that use a finished model share one).
+//! One module for each command, or for a few that belong together.
 
 pub mod fit;
 pub mod gates;
 pub mod model;
+pub mod stats;

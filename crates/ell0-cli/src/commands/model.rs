@@ -9,8 +9,17 @@ use std::{
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use ell0::equation::{Dynamics, Model};
-use ell0_data::table::{Block, ReadOptions, Table};
+use ell0_data::{
+    derivative::Wanted,
+    runs::{Roles, Runs},
+    series::{Recipe, for_each_stretch},
+    survey::Survey,
+    table::{Block, ReadOptions, Table, Want},
+    write::{TableWriter, Values},
+};
 use serde_json::json;
+
+use crate::data::time_column;
 
 /// Reads a model file, or that of a run directory.
 fn load(path: &Path) -> anyhow::Result<Model> {
@@ -25,7 +34,7 @@ fn load(path: &Path) -> anyhow::Result<Model> {
 }
 
 /// Writes text to a file, whole or not at all, or to the screen.
-fn deliver(out: Option<&Path>, text: &str) -> anyhow::Result<()> {
+pub fn deliver(out: Option<&Path>, text: &str) -> anyhow::Result<()> {
     let Some(path) = out else {
         stdout().lock().write_all(text.as_bytes())?;
         return Ok(());
@@ -43,7 +52,8 @@ fn deliver(out: Option<&Path>, text: &str) -> anyhow::Result<()> {
 
 /// All rows of the named columns.
 fn read_all(path: &Path, columns: &[String]) -> anyhow::Result<Vec<Vec<f64>>> {
-    let mut table = Table::open(path, columns, ReadOptions::default())?;
+    let wanted: Vec<Want> = columns.iter().cloned().map(Want::Number).collect();
+    let mut table = Table::open(path, &wanted, ReadOptions::default())?;
     let (mut all, mut block) = (vec![Vec::new(); columns.len()], Block::default());
     while table.read(8192, &mut block)? {
         all.iter_mut()
@@ -97,7 +107,7 @@ impl Show {
 pub struct Predict {
     /// model.json, or the folder of a run
     model: PathBuf,
-    /// CSV file with the model's inputs
+    /// File with the model's inputs
     data: PathBuf,
     /// Where the predictions go [default: the screen]
     #[arg(long)]
@@ -107,80 +117,174 @@ pub struct Predict {
 impl Predict {
     pub fn run(&self) -> anyhow::Result<()> {
         let model = load(&self.model)?;
-        let columns = read_all(&self.data, model.inputs())?;
-        let rows = columns.first().map_or(0, Vec::len);
-        let values = model.predict(&columns.concat(), rows)?;
-        let names: Vec<&str> = model.targets().collect();
-        let mut text = names
-            .iter()
-            .map(|n| quoted(n))
-            .collect::<Vec<_>>()
-            .join(",")
-            + "\n";
-        for row in 0..rows {
-            let cells: Vec<String> = (0..names.len())
-                .map(|k| values[k * rows + row].to_string())
-                .collect();
-            text += &(cells.join(",") + "\n");
+        let wanted: Vec<Want> = model.inputs().iter().cloned().map(Want::Number).collect();
+        let mut table = Table::open(&self.data, &wanted, ReadOptions::default())?;
+        let names: Vec<String> = model.targets().map(String::from).collect();
+        let mut file = match &self.out {
+            Some(out) => Some(TableWriter::create(out, &names)?),
+            None => None,
+        };
+        let mut screen = stdout().lock();
+        if file.is_none() {
+            let names: Vec<String> = names.iter().map(|n| quoted(n)).collect();
+            writeln!(screen, "{}", names.join(","))?;
         }
-        deliver(self.out.as_deref(), &text)
+        let (mut block, mut any) = (Block::default(), false);
+        while table.read(8192, &mut block)? {
+            any = true;
+            let rows = block.rows();
+            let values = model.predict(&block.columns.concat(), rows)?;
+            match &mut file {
+                Some(file) => {
+                    let columns = values.chunks_exact(rows);
+                    let columns: Vec<_> = columns.map(|c| Values::Number(c.to_vec())).collect();
+                    file.push(&columns)?;
+                }
+                None => {
+                    for row in 0..rows {
+                        let cells: Vec<String> = (0..names.len())
+                            .map(|k| values[k * rows + row].to_string())
+                            .collect();
+                        writeln!(screen, "{}", cells.join(","))?;
+                    }
+                }
+            }
+        }
+        ensure!(any, "{}: there is no row of data", self.data.display());
+        if let Some(file) = file {
+            file.finish()?;
+        }
+        Ok(())
     }
 }
 
 /// Measure a model on other data
 ///
-/// A plain regression is compared with its target columns, a discrete law with the next row. Laws of rates of change are scored by `ell0 fit` on held-out data.
+/// A plain regression is compared with its target columns, a discrete law with the next row, a law of rates of change with the rates that the data show.
 #[derive(Args)]
 pub struct Score {
     /// model.json, or the folder of a run
     model: PathBuf,
-    /// CSV file with the model's inputs and, for a regression, its targets
-    data: PathBuf,
+    /// Files with the model's inputs and, for a regression, its targets; each is a trajectory of its own
+    #[arg(required = true)]
+    data: Vec<PathBuf>,
+    /// Column of time [default: `t` or `time`, if there is one]
+    #[arg(long)]
+    time: Option<String>,
+    /// Time between rows, where there is no column of time
+    #[arg(long, conflicts_with = "time")]
+    dt: Option<f64>,
+    /// Column that tells the experiments apart
+    #[arg(long)]
+    trajectory: Option<String>,
+    /// How rates of change are found: auto, fd2, fd4, savgol or weak
+    #[arg(long, default_value = "auto")]
+    derivative: Wanted,
+    /// Leave out rows with empty or NaN cells
+    #[arg(long)]
+    drop_missing: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
+/// Sums for the error and the spread of one target.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    rows: f64,
+    error: f64,
+    /// Mean of the target and sum of its squared distances from it, kept up to date row by row.
+    mean: f64,
+    spread: f64,
+}
+
+impl Sums {
+    fn add(&mut self, truth: f64, prediction: f64) {
+        self.rows += 1.0;
+        self.error += (truth - prediction).powi(2);
+        let away = truth - self.mean;
+        self.mean += away / self.rows;
+        self.spread += away * (truth - self.mean);
+    }
+}
+
 impl Score {
     pub fn run(&self) -> anyhow::Result<()> {
         let model = load(&self.model)?;
-        let columns = read_all(&self.data, model.inputs())?;
-        let rows = columns.first().map_or(0, Vec::len);
         let names: Vec<String> = model.targets().map(String::from).collect();
-        let (truth, used): (Vec<Vec<f64>>, usize) = match model.dynamics() {
-            Dynamics::Regression => (read_all(&self.data, &names)?, rows),
-            Dynamics::Discrete => {
-                ensure!(
-                    rows >= 2,
-                    "{}: one row has no next row to compare with",
-                    self.data.display()
-                );
-                (
-                    read_all(&self.data, &names)?
-                        .into_iter()
-                        .map(|c| c[1..].to_vec())
-                        .collect(),
-                    rows - 1,
-                )
-            }
-            Dynamics::Continuous => bail!(
-                "a law of rates of change cannot be compared with columns of states; use `ell0 simulate`, or `ell0 fit`, which scores on held-out data"
-            ),
+        let dynamics = model.dynamics();
+        let regression = dynamics == Dynamics::Regression;
+        // The states of a law come first; its other inputs are controls.
+        let controls = if regression {
+            vec![]
+        } else {
+            model.controls()?
         };
-        let inputs: Vec<f64> = columns.iter().flat_map(|c| c[..used].to_vec()).collect();
-        let values = model.predict(&inputs, used)?;
-        let scores: Vec<(f64, f64)> = truth
+        let inputs: Vec<String> = if regression {
+            model.inputs().to_vec()
+        } else {
+            names.iter().chain(&controls).cloned().collect()
+        };
+        let roles = Roles {
+            targets: if regression { names.clone() } else { vec![] },
+            time: time_column(&self.data, self.time.as_ref(), self.dt, dynamics)?,
+            dt: self.dt,
+            trajectory: self.trajectory.clone(),
+            inputs,
+        };
+        let options = ReadOptions {
+            drop_missing: self.drop_missing,
+            ..ReadOptions::default()
+        };
+        let runs = || Runs::new(&self.data, roles.clone(), options);
+        let states = if regression { 0 } else { names.len() };
+        let survey = Survey::new(runs(), states, |_| ())?;
+        let recipe = Recipe {
+            dynamics,
+            derivative: self.derivative.decide(survey.relative_noise, survey.lag),
+            inputs: roles.inputs.len(),
+            targets: names.len(),
+        };
+        ensure!(
+            survey.shortest >= recipe.rows_needed(),
+            "a trajectory has only {} rows; {} are needed to compare this model with",
+            survey.shortest,
+            recipe.rows_needed()
+        );
+        // The model may name its inputs in another order.
+        let order: Vec<usize> = model
+            .inputs()
             .iter()
-            .enumerate()
-            .map(|(k, truth)| {
-                let mean = truth.iter().sum::<f64>() / used as f64;
-                let error = truth
-                    .iter()
-                    .zip(&values[k * used..])
-                    .map(|(t, v)| (t - v).powi(2))
-                    .sum::<f64>();
-                let spread = truth.iter().map(|t| (t - mean).powi(2)).sum::<f64>();
-                (error / used as f64, 1.0 - error / spread)
+            .map(|name| roles.inputs.iter().position(|n| n == name))
+            .collect::<Option<_>>()
+            .context("the model has inputs that are neither states nor controls")?;
+        let predict = |x: &[f64], rows: usize| {
+            let columns: Vec<f64> = order
+                .iter()
+                .flat_map(|k| x[k * rows..][..rows].to_vec())
+                .collect();
+            model.predict(&columns, rows)
+        };
+        let mut sums = vec![Sums::default(); names.len()];
+        for_each_stretch(
+            &mut runs(),
+            &recipe,
+            |_| (),
+            |stretch| Ok(recipe.equations(stretch, &stretch.rows(), &survey.noise, predict)?),
+            |e| {
+                for (k, sums) in sums.iter_mut().enumerate() {
+                    let column = k * e.rows..(k + 1) * e.rows;
+                    let pairs = e.y[column.clone()].iter().zip(&e.phi[column]);
+                    pairs.for_each(|(y, p)| sums.add(*y, *p));
+                }
+                Ok(())
+            },
+        )?;
+        let scores: Vec<(f64, Option<f64>)> = sums
+            .iter()
+            .map(|s| {
+                let r2 = (s.spread > 0.0).then(|| 1.0 - s.error / s.spread);
+                (s.error / s.rows, r2)
             })
             .collect();
         let mut out = stdout().lock();
@@ -190,14 +294,21 @@ impl Score {
                 .zip(&scores)
                 .map(|(n, s)| json!({ "target": n, "mse": s.0, "r2": s.1 }))
                 .collect();
-            writeln!(
-                out,
-                "{}",
-                serde_json::to_string_pretty(&json!({ "rows": used, "scores": list }))?
-            )?;
+            let object = json!({
+                "rows": sums.first().map_or(0.0, |s| s.rows) as u64,
+                "derivative": (dynamics == Dynamics::Continuous).then(|| recipe.derivative.to_string()),
+                "scores": list,
+            });
+            writeln!(out, "{}", serde_json::to_string_pretty(&object)?)?;
         } else {
+            if dynamics == Dynamics::Continuous {
+                writeln!(out, "rates of change by {}", recipe.derivative)?;
+            }
             for (name, (mse, r2)) in names.iter().zip(&scores) {
-                writeln!(out, "{name}: mean squared error {mse:.4e}, R² {r2:.6}")?;
+                let r2 = r2.map_or("undefined, the target is constant".into(), |r| {
+                    format!("{r:.6}")
+                });
+                writeln!(out, "{name}: mean squared error {mse:.4e}, R² {r2}")?;
             }
         }
         Ok(())
@@ -222,7 +333,7 @@ pub struct Simulate {
     /// Steps of a discrete law
     #[arg(long)]
     steps: Option<u32>,
-    /// CSV file with a column `t` (for a law of rates of change) and the controls; in between they hold their value
+    /// File with a column `t` (for a law of rates of change) and the controls; in between they hold their value
     #[arg(long)]
     controls_from: Option<PathBuf>,
     /// Where the trajectory goes [default: the screen]
@@ -339,7 +450,7 @@ impl Simulate {
 }
 
 /// A name as a CSV cell.
-fn quoted(name: &str) -> String {
+pub fn quoted(name: &str) -> String {
     if name.contains([',', '"', '\n']) {
         format!("\"{}\"", name.replace('"', "\"\""))
     } else {

@@ -32,7 +32,7 @@ pub use inclusion::inclusion_probabilities;
 pub use path::{Line, Method, Path, PathConfig, Rule};
 pub use polish::{Polished, polish_support};
 pub use problem::Problem;
-pub use sampled::{Sampled, sampled_trainer};
+pub use sampled::{Sampled, sampled_supports, sampled_trainer};
 pub use statistics::{Accumulator, Statistics};
 
 #[cfg(test)]

@@ -192,15 +192,62 @@ impl Path {
                 .map(|a| (nonzero(&a, problem.p), (!config.refit).then_some(a)))
                 .collect(),
         };
+        let most = if config.method == Method::Ols {
+            problem.p
+        } else {
+            most
+        };
+        Path::assemble(&problem, targets, validation, config, candidates, most)
+    }
+
+    /// The path of supports that were found in another way, by sampled gates for example: the best of each size, refitted.
+    pub fn of_supports(
+        train: &Statistics,
+        targets: &[usize],
+        validation: &[Statistics],
+        config: &PathConfig,
+        supports: Vec<Vec<usize>>,
+    ) -> Result<Self> {
+        let problem = Problem::new(train, targets)?;
+        for part in validation {
+            require(
+                part.features() == train.features() && part.targets() == train.targets(),
+                "validation",
+                "other columns",
+                "training and validation data must have the same features and targets",
+            )?;
+        }
+        let longest = supports.iter().map(Vec::len).max().unwrap_or(0);
+        require(
+            problem.n > longest as f64,
+            "rows",
+            train.rows(),
+            "there must be more rows than terms: take more data, a smaller library, or fewer terms",
+        )?;
+        if let Some(j) = supports.iter().flatten().find(|j| **j >= problem.p) {
+            return Err(Error::parameter("support", j, "there are fewer features"));
+        }
+        let candidates = supports.into_iter().map(|s| (s, None)).collect();
+        Path::assemble(&problem, targets, validation, config, candidates, problem.p)
+    }
+
+    fn assemble(
+        problem: &Problem,
+        targets: &[usize],
+        validation: &[Statistics],
+        config: &PathConfig,
+        candidates: Vec<(Vec<usize>, Option<Vec<f64>>)>,
+        most: usize,
+    ) -> Result<Self> {
         let mut lines: Vec<Option<Line>> = vec![None; problem.p + 1];
         for (support, coefficients) in candidates {
-            let fitted = Fitted::new(&problem, &support);
+            let fitted = Fitted::new(problem, &support);
             let shrunken = coefficients.is_some();
             let (terms, error, scaled) = match coefficients {
                 Some(a) => (support.len(), problem.error(&a), a),
                 None => (fitted.len(), fitted.error(), fitted.coefficients()),
             };
-            if terms > most && config.method != Method::Ols {
+            if terms > most {
                 continue;
             }
             let better = lines[terms]
@@ -209,9 +256,7 @@ impl Path {
             if better {
                 let mut support = if shrunken { support } else { fitted.support };
                 support.sort_unstable();
-                lines[terms] = Some(line(
-                    &problem, targets, validation, support, error, &scaled,
-                )?);
+                lines[terms] = Some(line(problem, targets, validation, support, error, &scaled)?);
             }
         }
         let ok = config.floor >= 0.0 && config.floor.is_finite();

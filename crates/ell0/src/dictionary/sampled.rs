@@ -4,9 +4,10 @@ use super::{Problem, Statistics};
 use crate::{
     error::{Error, Result, require_len},
     features::Features,
+    gates::Penalty,
     network::{Activation, Architecture, Dense, GateSpec, Gating, Init, Mlp, Per},
     rng::Stream,
-    training::{Dataset, FitConfig, Trainer},
+    training::{Dataset, FitConfig, Schedule, Trainer},
 };
 
 /// A gated dictionary as a network of a single layer without bias, on features scaled to unit RMS.
@@ -100,6 +101,66 @@ pub fn sampled_trainer<'a>(
     let trainer = Trainer::new(model, config, train, test)?;
     Ok((sampled, trainer))
 }
+
+/// Supports of each target along a falling price, by sampled gates and minibatches: `phi` and `y` are rows of features and targets. Targets are brought to unit RMS, so
+/// that the prices mean the same for all. `progress` hears of every price that is done.
+pub fn sampled_supports(
+    train: &Statistics,
+    phi: &[f64],
+    y: &[f64],
+    seed: u64,
+    mut progress: impl FnMut(usize, usize),
+) -> Result<Vec<Vec<Vec<usize>>>> {
+    let (p, q) = (train.features().len(), train.targets().len());
+    let spec = GateSpec {
+        per: Per::Weight,
+        ..GateSpec::default()
+    };
+    let (sampled, _) = Sampled::new(train, spec, &Stream::new(seed))?;
+    let rows = y.len() / q;
+    let rms = |k: usize| {
+        let squares = y.iter().skip(k).step_by(q).map(|v| v * v).sum::<f64>();
+        (squares / rows.max(1) as f64).sqrt()
+    };
+    let sizes: Vec<f64> = (0..q)
+        .map(|k| if rms(k) > 0.0 { rms(k) } else { 1.0 })
+        .collect();
+    let scaled = |values: &[f64], by: &[f64]| -> Vec<f32> {
+        let divide = |(k, v): (usize, &f64)| (v / by[k % by.len()]) as f32;
+        values.iter().enumerate().map(divide).collect()
+    };
+    let data = Dataset::new(&scaled(phi, sampled.scales()), p, &scaled(y, &sizes), q)?;
+    let mut supports = vec![Vec::new(); q];
+    for k in 0..SAMPLED_PRICES {
+        let price = 0.3 * 10f64.powf(-6.0 * k as f64 / (SAMPLED_PRICES - 1) as f64);
+        let config = FitConfig {
+            // The loss is a mean over the targets; the price is per target.
+            penalty: Penalty::expected_l0(price / q as f64)?,
+            steps_per_epoch: Some(SAMPLED_STEPS),
+            learning_rate: 1e-2,
+            schedule: Schedule::Cosine {
+                steps: SAMPLED_STEPS,
+                last: 0.01,
+            },
+            seed,
+            ..FitConfig::default()
+        };
+        let (sampled, mut trainer) = sampled_trainer(train, spec, config, &data, None)?;
+        for _ in 0..SAMPLED_STEPS {
+            trainer.step()?;
+        }
+        let coefficients = sampled.coefficients(trainer.model())?;
+        for (target, column) in coefficients.chunks_exact(p).enumerate() {
+            supports[target].push((0..p).filter(|&j| column[j] != 0.0).collect());
+        }
+        progress(k + 1, SAMPLED_PRICES);
+    }
+    Ok(supports)
+}
+
+/// Prices that gates are trained at, and steps at each.
+const SAMPLED_PRICES: usize = 13;
+const SAMPLED_STEPS: u64 = 6000;
 
 impl Dataset {
     /// The rows as a dictionary sees them: features of the inputs, scaled to unit RMS as the statistics say.

@@ -265,6 +265,62 @@ impl Statistics {
         Ok(())
     }
 
+    /// Adds rows whose features were computed elsewhere, integrals of them for example; columns of features and of targets stand one after the other.
+    pub fn push(&mut self, phi: &[f64], targets: &[f64], rows: usize) -> Result<()> {
+        let (p, k) = (self.features.len(), self.width());
+        require_len("values of the features", phi.len(), rows * p)?;
+        require_len("target values", targets.len(), rows * (k - p))?;
+        let mut room = vec![0.0; BLOCK.min(rows) * k];
+        for start in (0..rows).step_by(BLOCK) {
+            let n = BLOCK.min(rows - start);
+            let block = &mut room[..n * k];
+            let columns = phi.chunks_exact(rows).chain(targets.chunks_exact(rows));
+            for (room, column) in block.chunks_exact_mut(n).zip(columns) {
+                room.copy_from_slice(&column[start..][..n]);
+            }
+            self.absorb(block, n, None)?;
+        }
+        Ok(())
+    }
+
+    /// Adds `n` rows of features and targets, which are overwritten.
+    fn absorb(&mut self, block: &mut [f64], n: usize, weights: Option<&[f64]>) -> Result<()> {
+        let (p, k) = (self.features.len(), self.width());
+        if !simd::all_within(block, LARGEST) {
+            let at = block
+                .iter()
+                .position(|x| x.is_nan() || x.abs() > LARGEST)
+                .unwrap_or(0);
+            let mut names = self.features.iter().chain(&self.targets);
+            return Err(Error::Value {
+                column: names.nth(at / n).cloned().unwrap_or_default(),
+                row: self.rows + (at % n) as u64,
+                value: block[at],
+                expected: "every value must be finite and at most 1e100: repair the row, leave it out, or choose another function".into(),
+            });
+        }
+        let first_rows = self.rows == 0;
+        for (j, column) in block.chunks_exact(n).take(p).enumerate() {
+            self.note(j, column, first_rows);
+        }
+        let (mut weight, mut squares) = (n as f64, n as f64);
+        if let Some(weights) = weights {
+            weight = weights.iter().sum();
+            squares = weights.iter().map(|w| w * w).sum();
+            for column in block.chunks_exact_mut(n) {
+                column
+                    .iter_mut()
+                    .zip(weights)
+                    .for_each(|(x, w)| *x *= w.sqrt());
+            }
+        }
+        qr::absorb(&mut self.r, k, block, n);
+        self.rows += n as u64;
+        self.weight += weight;
+        self.weight_squares += squares;
+        Ok(())
+    }
+
     /// The squared error of target `target` per unit of weight, for coefficients of all features.
     pub fn mean_squared_error(&self, target: usize, coefficients: &[f64]) -> Result<f64> {
         let p = self.features.len();
@@ -360,83 +416,8 @@ impl Accumulator {
             for (column, room) in block[n * p..].chunks_exact_mut(n).enumerate() {
                 room.copy_from_slice(&targets[column * rows + start..][..n]);
             }
-            if !simd::all_within(block, LARGEST) {
-                let at = block
-                    .iter()
-                    .position(|x| x.is_nan() || x.abs() > LARGEST)
-                    .unwrap_or(0);
-                let column = at / n;
-                let name = if column < p {
-                    &self.features.names()[column]
-                } else {
-                    &self.statistics.targets[column - p]
-                };
-                return Err(Error::Value {
-                    column: name.clone(),
-                    row: self.statistics.rows + (at % n) as u64,
-                    value: block[at],
-                    expected: "every value must be finite and at most 1e100: repair the row, leave it out, or choose another function".into(),
-                });
-            }
-            let first_rows = self.statistics.rows == 0;
-            for (j, column) in block.chunks_exact(n).take(p).enumerate() {
-                self.statistics.note(j, column, first_rows);
-            }
-            let (mut weight, mut squares) = (n as f64, n as f64);
-            if let Some(weights) = weights {
-                let weights = &weights[start..][..n];
-                weight = weights.iter().sum();
-                squares = weights.iter().map(|w| w * w).sum();
-                for column in block.chunks_exact_mut(n) {
-                    column
-                        .iter_mut()
-                        .zip(weights)
-                        .for_each(|(x, w)| *x *= w.sqrt());
-                }
-            }
-            qr::absorb(&mut self.statistics.r, k, block, n);
-            self.statistics.rows += n as u64;
-            self.statistics.weight += weight;
-            self.statistics.weight_squares += squares;
-        }
-        Ok(())
-    }
-
-    /// Adds rows whose features were computed elsewhere, integrals of them for example; columns of features and of targets stand one after the other.
-    pub fn push_features(&mut self, phi: &[f64], targets: &[f64], rows: usize) -> Result<()> {
-        let (p, k) = (self.features.len(), self.statistics.width());
-        require_len("values of the features", phi.len(), rows * p)?;
-        require_len("target values", targets.len(), rows * (k - p))?;
-        for start in (0..rows).step_by(BLOCK) {
-            let n = BLOCK.min(rows - start);
-            let block = &mut self.block[..n * k];
-            let columns = phi.chunks_exact(rows).chain(targets.chunks_exact(rows));
-            for (room, column) in block.chunks_exact_mut(n).zip(columns) {
-                room.copy_from_slice(&column[start..][..n]);
-            }
-            if !simd::all_within(block, LARGEST) {
-                let at = block
-                    .iter()
-                    .position(|x| x.is_nan() || x.abs() > LARGEST)
-                    .unwrap_or(0);
-                let mut names = self.features.names().iter().chain(&self.statistics.targets);
-                let column = names.nth(at / n).cloned().unwrap_or_default();
-                let row = self.statistics.rows + (at % n) as u64;
-                return Err(Error::Value {
-                    column,
-                    row,
-                    value: block[at],
-                    expected: "every value must be finite".into(),
-                });
-            }
-            let first_rows = self.statistics.rows == 0;
-            for (j, column) in block.chunks_exact(n).take(p).enumerate() {
-                self.statistics.note(j, column, first_rows);
-            }
-            qr::absorb(&mut self.statistics.r, k, block, n);
-            self.statistics.rows += n as u64;
-            self.statistics.weight += n as f64;
-            self.statistics.weight_squares += n as f64;
+            self.statistics
+                .absorb(block, n, weights.map(|w| &w[start..][..n]))?;
         }
         Ok(())
     }

@@ -1,0 +1,111 @@
+//! Run directories, whole or not at all.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+
+/// A directory in the making, beside the place where it will be.
+pub struct RunDir {
+    fresh: tempfile::TempDir,
+    wish: Wish,
+    /// Fingerprint of what was written so far.
+    print: u64,
+}
+
+enum Wish {
+    /// This directory; one that is there is replaced only if the flag says so.
+    Named(PathBuf, bool),
+    /// `runs/STEM-FINGERPRINT`: the same run has the same name.
+    Automatic(String),
+}
+
+/// Where runs go that were given no place.
+const RUNS: &str = "runs";
+
+impl RunDir {
+    /// A directory at `out`, or one in `runs/` that is named after `stem` and its contents.
+    pub fn new(out: Option<&Path>, force: bool, stem: &str) -> anyhow::Result<Self> {
+        let (parent, shown, wish) = match out {
+            Some(out) => {
+                ensure!(
+                    force || !out.exists(),
+                    "the folder {} exists; choose another one, or --force to replace it",
+                    out.display()
+                );
+                ensure!(
+                    !out.exists() || out.is_dir(),
+                    "{} is a file; --out needs a folder",
+                    out.display()
+                );
+                let parent = match out.parent() {
+                    Some(parent) if !parent.as_os_str().is_empty() => parent,
+                    _ => Path::new("."),
+                };
+                (parent, out, Wish::Named(out.into(), force))
+            }
+            None => (
+                Path::new(RUNS),
+                Path::new(RUNS),
+                Wish::Automatic(stem.into()),
+            ),
+        };
+        let cannot = || {
+            format!(
+                "cannot write the folder {}; --out DIR names another place",
+                shown.display()
+            )
+        };
+        std::fs::create_dir_all(parent).with_context(cannot)?;
+        let fresh = tempfile::Builder::new()
+            .prefix(".ell0-")
+            .tempdir_in(parent)
+            .with_context(cannot)?;
+        Ok(RunDir {
+            fresh,
+            wish,
+            print: 0xcbf2_9ce4_8422_2325,
+        })
+    }
+
+    /// Writes a file into the directory.
+    pub fn put(&mut self, name: &str, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
+        let content = content.as_ref();
+        // FNV-1a: the same on every machine.
+        for byte in name.bytes().chain(content.iter().copied()) {
+            self.print = (self.print ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        std::fs::write(self.fresh.path().join(name), content)
+            .with_context(|| format!("cannot write {name} of the run"))
+    }
+
+    /// Puts the directory in its place, and says where that is.
+    pub fn finish(self) -> anyhow::Result<PathBuf> {
+        let place = match &self.wish {
+            Wish::Named(place, _) => place.clone(),
+            Wish::Automatic(stem) => {
+                Path::new(RUNS).join(format!("{stem}-{:08x}", self.print as u32))
+            }
+        };
+        let cannot = || format!("cannot write the folder {}", place.display());
+        if place.exists() {
+            match self.wish {
+                Wish::Named(_, true) => {
+                    std::fs::remove_dir_all(&place).with_context(cannot)?;
+                }
+                // The same run was made before: it is all there.
+                Wish::Automatic(_) => return Ok(place),
+                Wish::Named(_, false) => {}
+            }
+        }
+        #[cfg(unix)]
+        std::fs::set_permissions(
+            self.fresh.path(),
+            std::os::unix::fs::PermissionsExt::from_mode(0o755),
+        )
+        .with_context(cannot)?;
+        std::fs::rename(self.fresh.path(), &place).with_context(cannot)?;
+        // The temporary name is gone.
+        let _ = self.fresh.keep();
+        Ok(place)
+    }
+}

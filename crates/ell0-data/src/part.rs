@@ -1,0 +1,309 @@
+//! The statistics of some files, in groups that can still be split into training and validation data when the parts of a whole come together.
+
+use ell0::{
+    dictionary::Statistics,
+    equation::Dynamics,
+    features::{Features, Library},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    derivative::Derivative,
+    error::Result,
+    runs::Runs,
+    series::{Equations, Recipe, Stretch, for_each_stretch},
+    survey::Survey,
+};
+
+/// Groups of rows: every group is whole in the training data or in one part of the validation data.
+const GROUPS: usize = 25;
+
+/// Parts of the validation data: the spread of the error over them is its uncertainty.
+const PARTS: usize = 5;
+
+/// With so many trajectories, whole ones are held out; with fewer, blocks of time.
+const ENOUGH: usize = 5;
+
+/// Where a unit (a trajectory, or a block of time) belongs: 0 is the training data, the others are parts of the validation data. Every fifth unit is held out.
+fn place(unit: usize) -> usize {
+    if unit % 5 == 4 {
+        1 + unit / 5 % PARTS
+    } else {
+        0
+    }
+}
+
+/// The statistics of some files. Parts that were made apart, on other machines perhaps, are fitted together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    format: String,
+    version: u32,
+    /// The candidate terms, as text.
+    pub library: String,
+    /// States and controls, or the inputs of a plain regression.
+    pub inputs: Vec<String>,
+    /// Targets.
+    pub targets: Vec<String>,
+    /// What the targets are.
+    pub dynamics: Dynamics,
+    /// How rates of change were found.
+    pub derivative: Derivative,
+    /// What was seen of the data first.
+    pub survey: Survey,
+    /// Sums of the squared errors of the targets themselves.
+    errors: Vec<f64>,
+    errors_of: u64,
+    /// Triangles by group: with few trajectories 25 blocks of time for each, else one for every trajectory modulo 25.
+    groups: Vec<(usize, Statistics)>,
+}
+
+const FORMAT: &str = "ell0-part";
+const VERSION: u32 = 1;
+
+/// Training statistics, parts of the validation data that have rows, and for each target an error below which a model is as good as the targets themselves.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// Statistics of the training rows.
+    pub train: Statistics,
+    /// Statistics of the parts of the validation rows.
+    pub validation: Vec<Statistics>,
+    /// Mean squared error of each target itself.
+    pub floors: Vec<f64>,
+}
+
+impl Part {
+    /// Reads all runs and gathers their statistics, on all cores; the bits do not depend on how many there are. `progress` hears the number of rows read.
+    pub fn gather(
+        mut runs: Runs,
+        library: &Library,
+        features: &Features,
+        targets: &[String],
+        recipe: &Recipe,
+        survey: Survey,
+        progress: impl Fn(u64) + Sync,
+    ) -> Result<Self> {
+        let empty = Statistics::new(features.names().to_vec(), targets.to_vec())?;
+        let mut groups: Vec<Option<Statistics>> = vec![None; GROUPS * ENOUGH];
+        let (mut errors, mut errors_of) = (vec![0.0; targets.len()], 0);
+        for_each_stretch(
+            &mut runs,
+            recipe,
+            progress,
+            |stretch| work(recipe, features, &survey, &empty, stretch),
+            |done| {
+                for piece in done {
+                    match &mut groups[piece.group] {
+                        Some(sum) => sum.merge(&piece.statistics)?,
+                        none => *none = Some(piece.statistics),
+                    }
+                    errors
+                        .iter_mut()
+                        .zip(&piece.errors)
+                        .for_each(|(e, more)| *e += more);
+                    errors_of += piece.errors_of;
+                }
+                Ok(())
+            },
+        )?;
+        let groups = groups.into_iter().enumerate();
+        Ok(Part {
+            format: FORMAT.into(),
+            version: VERSION,
+            library: library.to_string(),
+            inputs: features.inputs().to_vec(),
+            targets: targets.to_vec(),
+            dynamics: recipe.dynamics,
+            derivative: recipe.derivative,
+            survey,
+            errors,
+            errors_of,
+            groups: groups.filter_map(|(k, s)| Some((k, s?))).collect(),
+        })
+    }
+
+    /// The saved form.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Whether bytes are the beginning of a saved part.
+    pub fn looks_like(bytes: &[u8]) -> bool {
+        bytes.starts_with(br#"{"format":"ell0-part""#)
+    }
+
+    /// Reads the saved form.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        let part: Part = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        let says = |ok: bool, what: &str| if ok { Ok(()) } else { Err(what.to_string()) };
+        says(part.format == FORMAT, "its format is not `ell0-part`")?;
+        says(part.version == VERSION, "this program reads version 1")?;
+        let blocks = part.survey.trajectories.clamp(1, ENOUGH);
+        says(
+            part.groups.iter().all(|(k, _)| *k < GROUPS * blocks),
+            "it has groups of rows that do not exist",
+        )?;
+        let features = part.features().map_err(|e| e.to_string())?;
+        for (_, statistics) in &part.groups {
+            let same =
+                statistics.features() == features.names() && statistics.targets() == part.targets;
+            says(same, "its columns are not those of its library")?;
+        }
+        let numbers = part.errors.iter().chain(&part.survey.noise);
+        says(
+            part.errors.len() == part.targets.len()
+                && numbers.clone().all(|e| e.is_finite() && *e >= 0.0),
+            "its errors are not finite",
+        )?;
+        Ok(part)
+    }
+
+    /// The candidate terms.
+    pub fn features(&self) -> ell0::Result<Features> {
+        self.library.parse::<Library>()?.features(&self.inputs)
+    }
+
+    /// Brings parts together and splits their rows into training and validation data, just as one part of all the files would have been.
+    pub fn split(parts: &[Part]) -> ell0::Result<Split> {
+        let Some(first) = parts.first() else {
+            return Err(ell0::Error::Empty { what: "statistics" });
+        };
+        let names = first.features()?.names().to_vec();
+        let mut places = (0..=PARTS)
+            .map(|_| Statistics::new(names.clone(), first.targets.clone()))
+            .collect::<ell0::Result<Vec<_>>>()?;
+        let trajectories: usize = parts.iter().map(|p| p.survey.trajectories).sum();
+        let mut earlier = 0;
+        for part in parts {
+            let by_blocks = part.survey.trajectories < ENOUGH;
+            for (group, statistics) in &part.groups {
+                let unit = match (trajectories < ENOUGH, by_blocks) {
+                    (true, _) => group % GROUPS,
+                    (false, true) => earlier + group / GROUPS,
+                    (false, false) => earlier + group,
+                };
+                places[place(unit)].merge(statistics)?;
+            }
+            earlier += part.survey.trajectories;
+        }
+        let of: u64 = parts.iter().map(|p| p.errors_of).sum();
+        // Twice the size of the error: held-out parts may have more than their share of it, and it is an estimate.
+        let floor =
+            |k: usize| 4.0 * parts.iter().map(|p| p.errors[k]).sum::<f64>() / of.max(1) as f64;
+        let mut places = places.into_iter();
+        Ok(Split {
+            floors: (0..first.targets.len()).map(floor).collect(),
+            train: match places.next() {
+                Some(train) => train,
+                None => return Err(ell0::Error::Empty { what: "statistics" }),
+            },
+            validation: places.filter(|part| part.rows() > 0).collect(),
+        })
+    }
+}
+
+/// The rows of one group from one stretch.
+struct Done {
+    group: usize,
+    statistics: Statistics,
+    errors: Vec<f64>,
+    errors_of: u64,
+}
+
+/// The group that a row belongs to.
+fn group_of(survey: &Survey, trajectory: usize, row: usize) -> usize {
+    if survey.trajectories < ENOUGH {
+        let length = survey.lengths.get(trajectory).copied().unwrap_or(1).max(1);
+        trajectory * GROUPS + (row * GROUPS / length).min(GROUPS - 1)
+    } else {
+        trajectory % GROUPS
+    }
+}
+
+/// Calls `each` with the rows of a stretch, group by group.
+fn by_group(
+    recipe: &Recipe,
+    features: &Features,
+    survey: &Survey,
+    stretch: &Stretch,
+    mut each: impl FnMut(usize, Equations) -> Result<()>,
+) -> Result<()> {
+    let mut rows = stretch.rows();
+    while !rows.is_empty() {
+        let group = group_of(survey, stretch.trajectory, rows.start);
+        let end = rows
+            .clone()
+            .find(|&row| group_of(survey, stretch.trajectory, row) != group)
+            .unwrap_or(rows.end);
+        let evaluate = |x: &[f64], _| features.evaluate(x);
+        let equations = recipe.equations(stretch, &(rows.start..end), &survey.noise, evaluate)?;
+        each(group, equations)?;
+        rows.start = end;
+    }
+    Ok(())
+}
+
+fn work(
+    recipe: &Recipe,
+    features: &Features,
+    survey: &Survey,
+    empty: &Statistics,
+    stretch: &Stretch,
+) -> Result<Vec<Done>> {
+    let mut done = Vec::new();
+    by_group(recipe, features, survey, stretch, |group, equations| {
+        let mut statistics = empty.clone();
+        statistics.push(&equations.phi, &equations.y, equations.rows)?;
+        done.push(Done {
+            group,
+            statistics,
+            errors: equations.errors,
+            errors_of: equations.errors_of,
+        });
+        Ok(())
+    })?;
+    Ok(done)
+}
+
+/// Rows of the training data themselves, for a method that statistics are not enough for: at most about `most` of them, evenly spread. Features and targets of each row,
+/// row after row.
+pub fn training_rows(
+    mut runs: Runs,
+    features: &Features,
+    recipe: &Recipe,
+    survey: &Survey,
+    most: u64,
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let stride = survey.rows.div_ceil(most.max(1)).max(1) as usize;
+    let (mut phi, mut y) = (Vec::new(), Vec::new());
+    for_each_stretch(
+        &mut runs,
+        recipe,
+        |_| (),
+        |stretch| {
+            let mut kept = Vec::new();
+            by_group(recipe, features, survey, stretch, |group, equations| {
+                let unit = if survey.trajectories < ENOUGH {
+                    group % GROUPS
+                } else {
+                    group
+                };
+                if place(unit) == 0 {
+                    kept.push(equations);
+                }
+                Ok(())
+            })?;
+            Ok(kept)
+        },
+        |kept| {
+            for e in kept {
+                for row in (0..e.rows).step_by(stride) {
+                    phi.extend((0..features.len()).map(|j| e.phi[j * e.rows + row]));
+                    y.extend((0..recipe.targets).map(|k| e.y[k * e.rows + row]));
+                }
+            }
+            Ok(())
+        },
+    )?;
+    Ok((phi, y))
+}

@@ -1,0 +1,105 @@
+//! A first look at the data: how much there is, how noisy it is, how fast it moves.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::Result,
+    noise::{decorrelation_lag, deviation, noise_deviation},
+    runs::Runs,
+};
+
+/// What a first look at the files found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Survey {
+    /// Rows.
+    pub rows: u64,
+    /// Trajectories.
+    pub trajectories: usize,
+    /// Rows of the first few trajectories.
+    pub lengths: Vec<usize>,
+    /// Rows of the shortest trajectory.
+    pub shortest: usize,
+    /// Rows left out because of empty or NaN cells.
+    pub dropped: u64,
+    /// Deviation of the noise on each state.
+    pub noise: Vec<f64>,
+    /// The largest noise, relative to its state's own deviation.
+    pub relative_noise: f64,
+    /// Samples in which the fastest state moves by its own deviation.
+    pub lag: usize,
+    /// The value of each column (inputs, then the targets of a regression) that is the same in all rows.
+    pub constant: Vec<Option<f64>>,
+}
+
+/// Rows of one trajectory that are enough to tell how noisy and how fast it is.
+const SAMPLE: usize = 20_000;
+
+/// Trajectories whose lengths are kept.
+const LENGTHS: usize = 5;
+
+impl Survey {
+    /// Reads all runs once; the first `states` inputs are looked at closely. `progress` hears the number of rows read.
+    pub fn new(mut runs: Runs, states: usize, progress: impl Fn(u64)) -> Result<Self> {
+        // The longest beginning of a trajectory so far, and that of the present one.
+        let (mut longest, mut series) = (vec![Vec::new(); states], vec![Vec::new(); states]);
+        let (mut rows, mut lengths, mut shortest, mut trajectories) =
+            (0, Vec::new(), usize::MAX, 0);
+        let mut length = 0;
+        let mut constant: Vec<Option<f64>> = Vec::new();
+        loop {
+            let run = runs.next_run()?;
+            if run.as_ref().is_none_or(|r| r.begins) && trajectories > 0 {
+                shortest = shortest.min(length);
+                if lengths.len() < LENGTHS {
+                    lengths.push(length);
+                }
+                if states > 0 && series[0].len() > longest[0].len() {
+                    std::mem::swap(&mut series, &mut longest);
+                }
+                series.iter_mut().for_each(Vec::clear);
+                length = 0;
+            }
+            let Some(run) = run else { break };
+            trajectories += usize::from(run.begins);
+            let n = run.columns[0].len();
+            if rows == 0 {
+                constant = run.columns[1..].iter().map(|c| Some(c[0])).collect();
+            }
+            for (value, column) in constant.iter_mut().zip(&run.columns[1..]) {
+                *value = value.filter(|v| column.iter().all(|x| x == v));
+            }
+            let room = SAMPLE.saturating_sub(length).min(n);
+            // Nothing beats a full sample.
+            if states > 0 && longest[0].len() < SAMPLE {
+                series
+                    .iter_mut()
+                    .zip(&run.columns[1..])
+                    .for_each(|(s, c)| s.extend_from_slice(&c[..room]));
+            }
+            rows += n as u64;
+            length += n;
+            progress(n as u64);
+        }
+        let noise: Vec<f64> = longest.iter().map(|s| noise_deviation(s)).collect();
+        let relative = longest
+            .iter()
+            .zip(&noise)
+            .map(|(s, n)| if *n > 0.0 { n / deviation(s) } else { 0.0 });
+        let relative_noise = relative.fold(0.0, f64::max);
+        let lags = longest
+            .iter()
+            .zip(&noise)
+            .map(|(s, n)| decorrelation_lag(s, *n));
+        Ok(Survey {
+            rows,
+            trajectories,
+            shortest,
+            lengths,
+            dropped: runs.dropped(),
+            relative_noise,
+            lag: lags.min().unwrap_or(1),
+            constant,
+            noise,
+        })
+    }
+}

@@ -1,0 +1,202 @@
+//! CSV files, plain or compressed (`.gz`).
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+};
+
+use flate2::read::MultiGzDecoder;
+
+use super::{Block, Found, Labels, ReadOptions, Source, has_extension, open_file};
+use crate::error::{Error, Result};
+
+pub(super) struct Csv {
+    path: PathBuf,
+    reader: csv::Reader<Box<dyn Read + Send>>,
+    record: csv::StringRecord,
+    names: Vec<String>,
+    wanted: Vec<Found>,
+    labels: Labels,
+    options: ReadOptions,
+    dropped: u64,
+    line: u64,
+}
+
+fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
+    let file = open_file(path)?;
+    Ok(if has_extension(path, "gz") {
+        Box::new(MultiGzDecoder::new(file))
+    } else {
+        Box::new(file)
+    })
+}
+
+/// The separator that the first line speaks for; quoted parts do not count.
+fn guess_separator(path: &Path) -> Result<u8> {
+    let mut line = Vec::new();
+    let limit = 1 << 20;
+    let mut reader = BufReader::new(open(path)?.take(limit));
+    reader
+        .read_until(b'\n', &mut line)
+        .map_err(|source| Error::Io {
+            path: path.into(),
+            source,
+        })?;
+    let mut quoted = false;
+    let mut counts = [0usize; 3];
+    for byte in line {
+        match byte {
+            b'"' => quoted = !quoted,
+            b',' if !quoted => counts[0] += 1,
+            b';' if !quoted => counts[1] += 1,
+            b'\t' if !quoted => counts[2] += 1,
+            _ => {}
+        }
+    }
+    let best = (0..3).max_by_key(|&k| (counts[k], 3 - k)).unwrap_or(0);
+    Ok([b',', b';', b'\t'][best])
+}
+
+impl Csv {
+    pub(super) fn open(path: &Path, options: ReadOptions) -> Result<Self> {
+        let separator = match options.separator {
+            Some(separator) => separator,
+            None => guess_separator(path)?,
+        };
+        let mut reader = csv::ReaderBuilder::new()
+            .delimiter(separator)
+            .trim(csv::Trim::All)
+            .from_reader(open(path)?);
+        let names: Vec<String> = reader
+            .headers()
+            .map_err(|e| csv_error(path, e))?
+            .iter()
+            .enumerate()
+            // Some programs begin a file with a byte-order mark.
+            .map(|(k, name)| {
+                if k == 0 {
+                    name.trim_start_matches('\u{feff}').to_string()
+                } else {
+                    name.to_string()
+                }
+            })
+            .collect();
+        if names.iter().all(String::is_empty) {
+            return Err(Error::Format {
+                path: path.into(),
+                reason: "the file is empty; expected a header line with the names of the columns"
+                    .into(),
+            });
+        }
+        Ok(Csv {
+            path: path.into(),
+            reader,
+            record: csv::StringRecord::new(),
+            names,
+            wanted: Vec::new(),
+            labels: Labels::default(),
+            options,
+            dropped: 0,
+            line: 1,
+        })
+    }
+}
+
+impl Source for Csv {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn select(&mut self, wanted: Vec<Found>) -> Result<()> {
+        self.wanted = wanted;
+        Ok(())
+    }
+
+    fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    fn place(&self) -> &'static str {
+        "line"
+    }
+
+    fn read(&mut self, rows: usize, block: &mut Block) -> Result<()> {
+        block.clear(self.wanted.len());
+        'rows: while block.rows() < rows {
+            let more = self
+                .reader
+                .read_record(&mut self.record)
+                .map_err(|e| csv_error(&self.path, e))?;
+            if !more {
+                break;
+            }
+            // With \r\n the reader's count is one behind; lines with several in one cell put it ahead.
+            self.line = self
+                .record
+                .position()
+                .map_or(0, csv::Position::line)
+                .max(self.line + 1);
+            let line = self.line;
+            for (column, want) in self.wanted.iter().enumerate() {
+                let text = self.record.get(want.index).unwrap_or("");
+                let missing = text.is_empty()
+                    || matches!(text.to_ascii_lowercase().as_str(), "nan" | "na" | "null");
+                if want.label && !missing {
+                    block.columns[column].push(self.labels.number(text));
+                    continue;
+                }
+                match text.parse::<f64>() {
+                    Ok(value) if value.is_finite() => block.columns[column].push(value),
+                    _ if missing && self.options.drop_missing => {
+                        self.dropped += 1;
+                        let kept = block.places.len();
+                        block.columns.iter_mut().for_each(|c| c.truncate(kept));
+                        continue 'rows;
+                    }
+                    _ => {
+                        let found = if text.is_empty() {
+                            "nothing".into()
+                        } else {
+                            format!("`{text}`")
+                        };
+                        return Err(Error::Cell {
+                            path: self.path.clone(),
+                            place: format!("line {line}"),
+                            column: self.names[want.index].clone(),
+                            found,
+                        });
+                    }
+                }
+            }
+            block.places.push(line);
+        }
+        Ok(())
+    }
+}
+
+fn csv_error(path: &Path, error: csv::Error) -> Error {
+    let reason = match error.kind() {
+        csv::ErrorKind::UnequalLengths {
+            pos,
+            expected_len,
+            len,
+        } => {
+            let line = pos.as_ref().map_or(0, csv::Position::line);
+            format!("line {line} has {len} cells, but the header has {expected_len}")
+        }
+        csv::ErrorKind::Utf8 { pos, .. } => {
+            format!(
+                "line {} is not text in UTF-8",
+                pos.as_ref().map_or(0, csv::Position::line)
+            )
+        }
+        csv::ErrorKind::Io(source) => {
+            format!("it cannot be read to its end ({source}); a compressed file may be truncated")
+        }
+        _ => error.to_string(),
+    };
+    Error::Format {
+        path: path.into(),
+        reason,
+    }
+}

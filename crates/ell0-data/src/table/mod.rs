@@ -1,0 +1,258 @@
+//! Files with named columns, read block by block: CSV (plain or `.gz`), Parquet, NPZ.
+
+mod csv;
+mod npz;
+mod parquet;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+pub use parquet::panics_are_errors;
+
+use crate::error::{Error, Result};
+
+/// How a table is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Separator of a CSV file; by default the most frequent of comma, semicolon and tab in its header.
+    pub separator: Option<u8>,
+    /// Whether rows with empty or NaN cells are left out, and counted, instead of being an error.
+    pub drop_missing: bool,
+}
+
+/// Some rows of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    /// The wanted columns, in the order they were asked for.
+    pub columns: Vec<Vec<f64>>,
+    /// Where each row stands in the file: its line in a CSV file, else its number; counted from 1.
+    pub places: Vec<u64>,
+}
+
+impl Block {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.places.len()
+    }
+
+    fn clear(&mut self, columns: usize) {
+        self.columns.resize(columns, Vec::new());
+        self.columns.iter_mut().for_each(Vec::clear);
+        self.places.clear();
+    }
+}
+
+/// A column that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// Its numbers.
+    Number(String),
+    /// Its labels, numbers or text: rows with the same label get the same number.
+    Label(String),
+}
+
+impl Want {
+    fn name(&self) -> &String {
+        match self {
+            Want::Number(name) | Want::Label(name) => name,
+        }
+    }
+}
+
+/// A wanted column, found in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Found {
+    index: usize,
+    label: bool,
+}
+
+/// Numbers for labels, in the order of their appearance.
+#[derive(Debug, Default)]
+struct Labels(HashMap<String, usize>);
+
+impl Labels {
+    fn number(&mut self, label: &str) -> f64 {
+        if let Some(number) = self.0.get(label) {
+            return *number as f64;
+        }
+        let next = self.0.len();
+        self.0.insert(label.to_string(), next);
+        next as f64
+    }
+}
+
+/// One file format.
+trait Source: Send {
+    /// Names of all columns that can be read.
+    fn names(&self) -> &[String];
+    /// Chooses the columns that [`read`](Source::read) delivers.
+    fn select(&mut self, wanted: Vec<Found>) -> Result<()>;
+    /// Reads at most so many rows into a block; an empty one means the end of the file.
+    fn read(&mut self, rows: usize, block: &mut Block) -> Result<()>;
+    /// Rows left out so far because of empty or NaN cells.
+    fn dropped(&self) -> u64;
+    /// What a row's place is called.
+    fn place(&self) -> &'static str {
+        "row"
+    }
+}
+
+/// A file with named columns, some of which are read block by block.
+pub struct Table {
+    path: PathBuf,
+    source: Box<dyn Source>,
+}
+
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.debug_struct("Table")
+            .field("path", &self.path)
+            .field("names", &self.source.names())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The first bytes of a file tell Parquet and NPZ from CSV, whatever the file is called.
+fn first_bytes(path: &Path) -> Result<[u8; 4]> {
+    let mut bytes = [0; 4];
+    let mut file = open_file(path)?;
+    let mut filled = 0;
+    while filled < bytes.len() {
+        let read = file
+            .read(&mut bytes[filled..])
+            .map_err(|source| Error::Io {
+                path: path.into(),
+                source,
+            })?;
+        if read == 0 {
+            break;
+        }
+        filled += read;
+    }
+    Ok(bytes)
+}
+
+fn open_file(path: &Path) -> Result<File> {
+    File::open(path).map_err(|source| Error::Io {
+        path: path.into(),
+        source,
+    })
+}
+
+pub(crate) fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case(extension))
+}
+
+impl Table {
+    /// Opens a file and finds the wanted columns.
+    pub fn open(path: impl AsRef<Path>, wanted: &[Want], options: ReadOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let bytes = first_bytes(path)?;
+        let mut source: Box<dyn Source> = if &bytes == b"PAR1" || has_extension(path, "parquet") {
+            Box::new(parquet::Parquet::open(path, options)?)
+        } else if bytes.starts_with(b"PK\x03\x04") || has_extension(path, "npz") {
+            Box::new(npz::Npz::open(path, options)?)
+        } else {
+            Box::new(csv::Csv::open(path, options)?)
+        };
+        let found = wanted
+            .iter()
+            .map(|want| find(path, source.names(), want))
+            .collect::<Result<Vec<_>>>()?;
+        source.select(found)?;
+        Ok(Table {
+            path: path.into(),
+            source,
+        })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Names of all columns.
+    pub fn names(&self) -> &[String] {
+        self.source.names()
+    }
+
+    /// Rows left out so far because of empty or NaN cells.
+    pub fn dropped(&self) -> u64 {
+        self.source.dropped()
+    }
+
+    /// "line 7" or "row 7", as the format counts.
+    pub fn place(&self, place: u64) -> String {
+        format!("{} {place}", self.source.place())
+    }
+
+    /// Reads at most `rows` rows into the block, overwriting it; false at the end of the file.
+    pub fn read(&mut self, rows: usize, block: &mut Block) -> Result<bool> {
+        self.source.read(rows.max(1), block)?;
+        Ok(block.rows() > 0)
+    }
+}
+
+fn find(path: &Path, names: &[String], want: &Want) -> Result<Found> {
+    let column = want.name();
+    let label = matches!(want, Want::Label(_));
+    match names.iter().position(|name| name == column) {
+        Some(index) => Ok(Found { index, label }),
+        None => Err(Error::Column {
+            path: path.into(),
+            column: column.clone(),
+            nearest: names
+                .iter()
+                .min_by_key(|name| strsim::levenshtein(name, column))
+                .cloned(),
+        }),
+    }
+}
+
+/// The rows of a block that are whole: rows with a cell that is no finite number are left out if they may be, else an error.
+fn sift(
+    path: &Path,
+    block: &mut Block,
+    columns: impl Fn(usize) -> String,
+    drop_missing: bool,
+) -> Result<u64> {
+    let mut missing = vec![false; block.rows()];
+    for (k, column) in block.columns.iter().enumerate() {
+        if let Some(row) = column
+            .iter()
+            .position(|x| !x.is_finite() && !(drop_missing && x.is_nan()))
+        {
+            return Err(Error::Cell {
+                path: path.into(),
+                place: format!("row {}", block.places[row]),
+                column: columns(k),
+                found: if column[row].is_nan() {
+                    "nothing, or NaN".into()
+                } else {
+                    format!("`{}`", column[row])
+                },
+            });
+        }
+        missing
+            .iter_mut()
+            .zip(column)
+            .for_each(|(m, x)| *m |= x.is_nan());
+    }
+    let count = missing.iter().filter(|m| **m).count();
+    if count > 0 {
+        for column in &mut block.columns {
+            let mut at = missing.iter();
+            column.retain(|_| at.next() == Some(&false));
+        }
+        let mut at = missing.iter();
+        block.places.retain(|_| at.next() == Some(&false));
+    }
+    Ok(count as u64)
+}

@@ -1,0 +1,306 @@
+//! Parquet files, by their column readers: a page of each wanted column is in memory at a time.
+
+use std::{
+    cell::Cell,
+    fs::File,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+};
+
+use parquet::{
+    basic::{ConvertedType, LogicalType, TimeUnit},
+    column::reader::{ColumnReader, ColumnReaderImpl},
+    data_type::DataType,
+    errors::ParquetError,
+    file::reader::{FileReader, SerializedFileReader},
+    schema::types::ColumnDescriptor,
+};
+
+use super::{Block, Found, Labels, ReadOptions, Source, open_file, sift};
+use crate::error::{Error, Result};
+
+pub(super) struct Parquet {
+    path: PathBuf,
+    reader: SerializedFileReader<File>,
+    names: Vec<String>,
+    /// Place of each named column among the leaves of the schema.
+    leaves: Vec<usize>,
+    wanted: Vec<Found>,
+    columns: Vec<Column>,
+    labels: Labels,
+    /// The row group that comes next, and the rows left in the present one.
+    next_group: usize,
+    left: usize,
+    rows_read: u64,
+    options: ReadOptions,
+    dropped: u64,
+}
+
+/// A column of the present row group.
+struct Column {
+    reader: ColumnReader,
+    /// Definition level of a value that is there.
+    present: i16,
+    meaning: Meaning,
+}
+
+/// How the stored integers are to be understood.
+#[derive(Clone, Copy)]
+enum Meaning {
+    Plain,
+    Unsigned,
+    /// Times (as seconds) and decimals.
+    Scaled(f64),
+}
+
+fn meaning(column: &ColumnDescriptor) -> Meaning {
+    let second = |unit: &TimeUnit| match unit {
+        TimeUnit::MILLIS => 1e-3,
+        TimeUnit::MICROS => 1e-6,
+        TimeUnit::NANOS => 1e-9,
+    };
+    match column.logical_type_ref() {
+        Some(LogicalType::Timestamp(t)) => return Meaning::Scaled(second(&t.unit)),
+        Some(LogicalType::Time(t)) => return Meaning::Scaled(second(&t.unit)),
+        Some(LogicalType::Decimal(d)) => return Meaning::Scaled(10f64.powi(-d.scale)),
+        Some(LogicalType::Integer(i)) if !i.is_signed => return Meaning::Unsigned,
+        _ => {}
+    }
+    match column.converted_type() {
+        ConvertedType::TIMESTAMP_MILLIS | ConvertedType::TIME_MILLIS => Meaning::Scaled(1e-3),
+        ConvertedType::TIMESTAMP_MICROS | ConvertedType::TIME_MICROS => Meaning::Scaled(1e-6),
+        ConvertedType::DECIMAL => Meaning::Scaled(10f64.powi(-column.type_scale())),
+        ConvertedType::UINT_8
+        | ConvertedType::UINT_16
+        | ConvertedType::UINT_32
+        | ConvertedType::UINT_64 => Meaning::Unsigned,
+        _ => Meaning::Plain,
+    }
+}
+
+fn damaged(path: &Path, error: &ParquetError) -> Error {
+    Error::Format {
+        path: path.into(),
+        reason: format!(
+            "it cannot be read as a Parquet file ({error}); it may be truncated or damaged: write it again"
+        ),
+    }
+}
+
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is inside the reader of a format whose panics are turned into errors: a panic hook need not report them.
+pub fn panics_are_errors() -> bool {
+    GUARDED.get()
+}
+
+/// The `parquet` crate panics on some damaged files, where it should return an error.
+fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T> {
+    GUARDED.set(true);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(false);
+    let unsound = || ParquetError::General("its parts contradict each other".into());
+    result
+        .unwrap_or_else(|_| Err(unsound()))
+        .map_err(|e| damaged(path, &e))
+}
+
+impl Parquet {
+    pub(super) fn open(path: &Path, options: ReadOptions) -> Result<Self> {
+        let file = open_file(path)?;
+        let reader = guarded(path, || SerializedFileReader::new(file))?;
+        let schema = reader.metadata().file_metadata().schema_descr();
+        // Columns of lists and structures have no single value in a row.
+        let (leaves, names) = (0..schema.num_columns())
+            .filter(|&k| {
+                let column = schema.column(k);
+                column.max_rep_level() == 0 && column.path().parts().len() == 1
+            })
+            .map(|k| (k, schema.column(k).name().to_string()))
+            .unzip();
+        Ok(Parquet {
+            path: path.into(),
+            reader,
+            names,
+            leaves,
+            wanted: Vec::new(),
+            columns: Vec::new(),
+            labels: Labels::default(),
+            next_group: 0,
+            left: 0,
+            rows_read: 0,
+            options,
+            dropped: 0,
+        })
+    }
+
+    /// Opens the columns of the next row group that has rows; false if there is none.
+    fn next_group(&mut self) -> Result<bool> {
+        while self.left == 0 {
+            if self.next_group == self.reader.num_row_groups() {
+                return Ok(false);
+            }
+            let group = guarded(&self.path, || self.reader.get_row_group(self.next_group))?;
+            self.next_group += 1;
+            self.left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+            self.columns.clear();
+            for want in &self.wanted {
+                let leaf = self.leaves[want.index];
+                let (descriptor, reader) = guarded(&self.path, || {
+                    let descriptor = group.metadata().column(leaf).column_descr_ptr();
+                    Ok((descriptor, group.get_column_reader(leaf)?))
+                })?;
+                self.columns.push(Column {
+                    reader,
+                    present: descriptor.max_def_level(),
+                    meaning: meaning(&descriptor),
+                });
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Appends `rows` values of a column, NaN where there is none; the number of rows found.
+fn read_typed<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    present: i16,
+    rows: usize,
+    out: &mut Vec<f64>,
+    mut number: impl FnMut(&T::T) -> f64,
+) -> Result<usize, ParquetError> {
+    let (mut values, mut levels) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let mut found = 0;
+    while found < rows {
+        values.clear();
+        levels.clear();
+        let (records, _, _) =
+            reader.read_records(rows - found, Some(&mut levels), None, &mut values)?;
+        if records == 0 {
+            break;
+        }
+        found += records;
+        if present == 0 {
+            out.extend(values.iter().map(&mut number));
+            continue;
+        }
+        let mut next = values.iter();
+        for level in &levels {
+            let value = if *level == present { next.next() } else { None };
+            out.push(value.map_or(f64::NAN, &mut number));
+        }
+    }
+    Ok(found)
+}
+
+impl Column {
+    fn read(
+        &mut self,
+        rows: usize,
+        out: &mut Vec<f64>,
+        labels: Option<&mut Labels>,
+    ) -> Result<Option<usize>, ParquetError> {
+        use ColumnReader::*;
+        let present = self.present;
+        let (unsigned, scale) = match self.meaning {
+            Meaning::Plain => (false, 1.0),
+            Meaning::Unsigned => (true, 1.0),
+            Meaning::Scaled(scale) => (false, scale),
+        };
+        match &mut self.reader {
+            BoolColumnReader(r) => {
+                read_typed(r, present, rows, out, |v| f64::from(u8::from(*v))).map(Some)
+            }
+            Int32ColumnReader(r) if unsigned => {
+                read_typed(r, present, rows, out, |v| f64::from(v.cast_unsigned())).map(Some)
+            }
+            Int32ColumnReader(r) => {
+                read_typed(r, present, rows, out, |v| f64::from(*v) * scale).map(Some)
+            }
+            Int64ColumnReader(r) if unsigned => {
+                read_typed(r, present, rows, out, |v| v.cast_unsigned() as f64).map(Some)
+            }
+            Int64ColumnReader(r) => {
+                read_typed(r, present, rows, out, |v| *v as f64 * scale).map(Some)
+            }
+            FloatColumnReader(r) => read_typed(r, present, rows, out, |v| f64::from(*v)).map(Some),
+            DoubleColumnReader(r) => read_typed(r, present, rows, out, |v| *v).map(Some),
+            ByteArrayColumnReader(r) => match labels {
+                Some(labels) => read_typed(r, present, rows, out, |v| {
+                    labels.number(&String::from_utf8_lossy(v.data()))
+                })
+                .map(Some),
+                None => Ok(None),
+            },
+            Int96ColumnReader(_) | FixedLenByteArrayColumnReader(_) => Ok(None),
+        }
+    }
+}
+
+impl Source for Parquet {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn select(&mut self, wanted: Vec<Found>) -> Result<()> {
+        self.wanted = wanted;
+        Ok(())
+    }
+
+    fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    fn read(&mut self, rows: usize, block: &mut Block) -> Result<()> {
+        // Blocks without a single whole row are passed over.
+        loop {
+            block.clear(self.wanted.len());
+            if !self.next_group()? {
+                return Ok(());
+            }
+            let rows = rows.min(self.left);
+            for ((column, out), want) in self
+                .columns
+                .iter_mut()
+                .zip(&mut block.columns)
+                .zip(&self.wanted)
+            {
+                let labels = want.label.then_some(&mut self.labels);
+                let found = guarded(&self.path, || column.read(rows, out, labels))?;
+                match found {
+                    None => {
+                        return Err(Error::Format {
+                            path: self.path.clone(),
+                            reason: format!(
+                                "column `{}` holds text or bytes; expected numbers",
+                                self.names[want.index]
+                            ),
+                        });
+                    }
+                    Some(found) if found < rows || out.len() != rows => {
+                        return Err(Error::Format {
+                            path: self.path.clone(),
+                            reason: format!(
+                                "column `{}` ends before the other columns; the file is damaged: write it again",
+                                self.names[want.index]
+                            ),
+                        });
+                    }
+                    Some(_) => {}
+                }
+            }
+            block
+                .places
+                .extend((1..=rows as u64).map(|k| self.rows_read + k));
+            self.left -= rows;
+            self.rows_read += rows as u64;
+            let name = |k: usize| self.names[self.wanted[k].index].clone();
+            self.dropped += sift(&self.path, block, name, self.options.drop_missing)?;
+            if block.rows() > 0 {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Charts for `ell0`: a few kinds, drawn the same as SVG and as PNG, without fonts or libraries of the system.
+//!
+//! ```
+//! use ell0_plot::{Axis, Chart, Figure, Series};
+//!
+//! let squares = (0..10).map(|k| (f64::from(k), f64::from(k * k)));
+//! let chart = Chart::new("Squares", Axis::linear("k"), Axis::linear("k²")).with(Series::line("k²", squares));
+//! let figure = Figure::new(vec![chart]);
+//! assert!(figure.svg().starts_with("<svg"));
+//! assert!(figure.png(1.0)?.starts_with(b"\x89PNG"));
+//! # Ok::<(), ell0_plot::Error>(())
+//! ```
+
+mod axis;
+mod chart;
+mod figure;
+
+pub use axis::{Axis, Scale};
+pub use chart::{Chart, Mark, Series, Shape};
+pub use figure::{Error, Figure};
