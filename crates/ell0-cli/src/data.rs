@@ -114,7 +114,7 @@ pub fn time_column(
     match (usual, dynamics) {
         (Some(name), _) => Ok(Some(name.to_string())),
         (None, Dynamics::Continuous) => bail!(
-            "no column of time: name it with --time, give the time between rows with --dt, or ask for --dynamics discrete (the columns are {})",
+            "no column of time: name it with --time, or give the time between rows with --dt (the columns are {}); `ell0 fit --dynamics discrete` needs none",
             names.join(", ")
         ),
         (None, _) => Ok(None),

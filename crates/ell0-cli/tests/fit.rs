@@ -210,6 +210,14 @@ fn mistakes_are_explained() {
     put("ragged.csv", "t,x\n0,1\n1\n");
     put("back.csv", "t,x\n0,1\n1,2\n1,3\n");
     put("bare.csv", "x\n1\n2\n");
+    put(
+        "still.csv",
+        "t,x,u\n0,1,7\n1,2,7\n2,4,7\n3,7,7\n4,7,7\n5,8,7\n",
+    );
+    put("short.csv", "t,x\n0,1\n1,2\n2,4\n3,7\n");
+    put("cut.parquet", "PAR1 and then nothing");
+    put("cut.npz", "PK\u{3}\u{4} and then nothing");
+    put("bad.stats", "{}");
     for (arguments, code, words) in [
         (
             vec!["data.csv", "--states", "x,w"],
@@ -271,14 +279,272 @@ fn mistakes_are_explained() {
         (
             vec!["data.csv", "--states", "x", "--method", "sindy"],
             2,
-            "exact, ols, stlsq, lasso",
+            "exact, sampled, stlsq, lasso or ols",
         ),
         (vec!["data.csv"], 2, "--states"),
+        (vec![], 2, "no file of measurements"),
+        (
+            vec!["still.csv", "--states", "x", "--controls", "u"],
+            1,
+            "column `u` is 7 in every row",
+        ),
+        (
+            vec!["short.csv", "--states", "x", "--derivative", "fd4"],
+            1,
+            "a trajectory has only 4 rows; --derivative fd4 needs 5",
+        ),
+        (
+            vec!["cut.parquet", "--states", "x"],
+            1,
+            "cannot be read as a Parquet file",
+        ),
+        (
+            vec!["cut.npz", "--states", "x"],
+            1,
+            "cannot be read as an NPZ file",
+        ),
+        (vec!["bad.stats"], 1, "does not hold statistics"),
+        (
+            vec!["data.csv", "--states", "x,v", "--out", "data.csv/run"],
+            1,
+            "cannot write the folder data.csv/run",
+        ),
+        (
+            vec![
+                "data.csv", "--states", "x,v", "--out", "data.csv", "--force",
+            ],
+            1,
+            "data.csv is a file",
+        ),
+        (vec!["--config", "data.csv"], 1, "is not the config.toml"),
+        (
+            vec!["data.csv", "--config", "c.toml"],
+            2,
+            "leave the files out",
+        ),
+        (
+            vec!["data.csv", "--states", "x", "--library", "polynomial(3"],
+            2,
+            "^",
+        ),
     ] {
         let output = fit(folder.path(), &arguments);
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {message}");
         assert!(message.contains(words), "{arguments:?}: {message}");
         assert!(output.stdout.is_empty());
+        // Nothing half-made is left behind.
+        let left = fs::read_dir(folder.path().join("runs"));
+        assert!(left.is_err() || left.is_ok_and(|mut l| l.next().is_none()));
     }
+}
+
+/// The law, the bits and the place are the same for the same command; config.toml repeats it; other files of the same rows give the same law.
+#[test]
+fn runs_repeat_and_formats_agree() {
+    use ell0_data::write::{TableWriter, Values};
+    let folder = tempfile::tempdir().expect("a folder");
+    let csv = oscillator(1500, 1.0);
+    fs::write(folder.path().join("data.csv"), &csv).expect("written");
+    let arguments = ["--states", "x,v", "--controls", "u"];
+    let of = |file: &str| fit(folder.path(), &[&[file], &arguments[..]].concat());
+    let (first, second) = (of("data.csv"), of("data.csv"));
+    assert!(first.status.success(), "{}", text(&first.stderr));
+    assert_eq!(first.stdout, second.stdout);
+    let shown = text(&first.stdout);
+    let place = shown
+        .lines()
+        .last()
+        .expect("a line")
+        .rsplit(' ')
+        .next()
+        .expect("a place");
+    assert!(place.starts_with("runs/data-"), "{shown}");
+    let place = folder.path().join(place);
+    for name in [
+        "config.toml",
+        "model.json",
+        "path.csv",
+        "path.svg",
+        "path.png",
+        "equations.txt",
+        "equations.tex",
+    ] {
+        assert!(place.join(name).exists(), "{name}");
+    }
+    assert_eq!(
+        fs::read_dir(folder.path().join("runs"))
+            .expect("a folder")
+            .count(),
+        1
+    );
+    let config = place.join("config.toml");
+    let config = config.to_str().expect("a name");
+    let again = fit(folder.path(), &["--config", config, "--out", "again"]);
+    assert!(again.status.success(), "{}", text(&again.stderr));
+    for name in [
+        "config.toml",
+        "model.json",
+        "path.csv",
+        "path.svg",
+        "path.png",
+    ] {
+        let read = |folder: &Path| fs::read(folder.join(name)).expect("readable");
+        assert_eq!(read(&place), read(&folder.path().join("again")), "{name}");
+    }
+    // The same rows as Parquet.
+    let rows: Vec<Vec<f64>> = csv
+        .lines()
+        .skip(1)
+        .map(|l| l.split(',').map(|c| c.parse().expect("a number")).collect())
+        .collect();
+    let names = ["t", "x", "v", "u"].map(String::from);
+    let mut writer =
+        TableWriter::create(folder.path().join("data.parquet"), &names).expect("a file");
+    let column = |k: usize| Values::Number(rows.iter().map(|r| r[k]).collect());
+    writer
+        .push(&[column(0), column(1), column(2), column(3)])
+        .expect("written");
+    writer.finish().expect("written");
+    let parquet = of("data.parquet");
+    let without_place = |s: &str| {
+        s.lines()
+            .filter(|l| !l.contains("runs/"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_eq!(without_place(&text(&parquet.stdout)), without_place(&shown));
+}
+
+#[test]
+fn statistics_made_in_parts_give_the_law_of_the_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ell0 = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ell0"))
+            .args(arguments)
+            .current_dir(folder.path())
+            .output()
+            .expect("the binary runs");
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            text(&output.stderr)
+        );
+        text(&output.stdout)
+    };
+    for (k, start) in [0.5, 1.0, 1.7].iter().enumerate() {
+        fs::write(
+            folder.path().join(format!("{k}.csv")),
+            oscillator(800, *start),
+        )
+        .expect("written");
+    }
+    let columns = [
+        "--states",
+        "x,v",
+        "--controls",
+        "u",
+        "--library",
+        "polynomial(2)",
+    ];
+    ell0(
+        &[
+            &["stats", "0.csv", "2.csv", "--out", "a.stats"],
+            &columns[..],
+        ]
+        .concat(),
+    );
+    ell0(&[&["stats", "1.csv", "--out", "b.stats"], &columns[..]].concat());
+    let whole = ell0(&[&["fit", "0.csv", "2.csv", "1.csv"], &columns[..]].concat());
+    let parts = ell0(&["fit", "a.stats", "b.stats"]);
+    let law = |shown: &str| {
+        shown
+            .lines()
+            .filter(|l| l.contains("' = ") || l.contains('→'))
+            .map(String::from)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(law(&whole).len(), 4, "{whole}");
+    assert_eq!(law(&whole), law(&parts));
+    // What does not fit together is refused.
+    ell0(&["stats", "1.csv", "--states", "x,v", "--out", "c.stats"]);
+    for (arguments, words) in [
+        (vec!["a.stats", "c.stats"], "make them alike"),
+        (vec!["a.stats", "1.csv"], "fit them apart"),
+        (vec!["a.stats", "--states", "x"], "leave out --states"),
+        (
+            vec!["a.stats", "--method", "sampled"],
+            "needs the rows themselves",
+        ),
+    ] {
+        let output = fit(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            text(&output.stderr).contains(words),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+}
+
+/// Gates trained by sampling find the terms, perhaps with others; the same seed gives the same bytes.
+#[test]
+fn sampled_gates_find_the_terms() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut csv = String::from("a,b,y\n");
+    for k in 0..2000 {
+        let (a, b) = ((f64::from(k) * 0.7).sin(), (f64::from(k) * 1.3).cos());
+        writeln!(csv, "{a},{b},{}", 2.0 * a - 3.0 * a * b).expect("written");
+    }
+    fs::write(folder.path().join("plain.csv"), &csv).expect("written");
+    let run = || {
+        fit(
+            folder.path(),
+            &[
+                "plain.csv",
+                "--inputs",
+                "a,b",
+                "--targets",
+                "y",
+                "--library",
+                "polynomial(2)",
+                "--method",
+                "sampled",
+                "--terms",
+                "2",
+            ],
+        )
+    };
+    let output = run();
+    assert!(
+        text(&output.stdout).contains("y = 2*a - 3*a*b"),
+        "{}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+    assert_eq!(run().stdout, output.stdout);
+}
+
+/// A full disk is an error that names the file.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_reported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("data.csv"), oscillator(500, 1.0)).expect("written");
+    let output = Command::new(env!("CARGO_BIN_EXE_ell0"))
+        .args(["stats", "data.csv", "--states", "x,v", "--out", "/dev/full"])
+        .current_dir(folder.path())
+        .output()
+        .expect("the binary runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text(&output.stderr).contains("cannot write /dev/full"),
+        "{}",
+        text(&output.stderr)
+    );
+    assert!(
+        Path::new("/dev/full")
+            .metadata()
+            .is_ok_and(|m| !m.is_file())
+    );
 }

@@ -103,6 +103,24 @@ fn models_are_shown_and_predict() {
         "{}",
         text(&score.stderr)
     );
+    // x' = v, v' = −x + u: a cosine without control.
+    let mut csv = String::from("t,x,v,u\n");
+    for k in 0..400 {
+        let t = f64::from(k) * 0.01;
+        csv += &format!("{t},{},{},0\n", t.cos(), -t.sin());
+    }
+    fs::write(folder.path().join("cosine.csv"), csv).expect("written");
+    let score = ell0(
+        folder.path(),
+        &["score", "oscillator.json", "cosine.csv", "--json"],
+    );
+    let object: serde_json::Value =
+        serde_json::from_slice(&score.stdout).unwrap_or_else(|_| panic!("{}", text(&score.stderr)));
+    assert_eq!(object["derivative"], "fd4");
+    assert!(
+        object["scores"][0]["mse"].as_f64().expect("a number") < 1e-12,
+        "{object}"
+    );
 }
 
 #[test]
@@ -180,7 +198,7 @@ fn mistakes_are_explained() {
         ),
         (
             vec!["score", "burst.json", "data.csv"],
-            "cannot be compared with columns of states",
+            "no column of time: name it with --time",
         ),
         (
             vec!["simulate", "henon.json", "--initial", "x=0", "--steps", "2"],

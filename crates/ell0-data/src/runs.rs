@@ -37,7 +37,7 @@ const ROWS: usize = 8192;
 /// Reads files one after the other; each is a trajectory of its own, or several.
 #[derive(Debug)]
 pub struct Runs {
-    files: std::vec::IntoIter<PathBuf>,
+    files: VecDeque<PathBuf>,
     roles: Roles,
     options: ReadOptions,
     table: Option<Table>,
@@ -85,7 +85,7 @@ impl Runs {
     /// A reader of the given files.
     pub fn new(files: &[PathBuf], roles: Roles, options: ReadOptions) -> Self {
         Runs {
-            files: files.to_vec().into_iter(),
+            files: VecDeque::from(files.to_vec()),
             roles,
             options,
             table: None,
@@ -116,7 +116,7 @@ impl Runs {
         while self.at >= self.block.rows() {
             self.at = 0;
             if self.table.is_none() {
-                let Some(path) = self.files.next() else {
+                let Some(path) = self.files.pop_front() else {
                     return Ok(false);
                 };
                 self.table = Some(Table::open(path, &self.wanted(), self.options)?);

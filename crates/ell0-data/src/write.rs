@@ -1,6 +1,7 @@
 //! Tables written block by block, as Parquet or CSV; whole or not at all.
 
 use std::{
+    fs::File,
     io::{BufWriter, Write},
     path::{Path, PathBuf},
     sync::Arc,
@@ -58,27 +59,74 @@ impl Values {
 pub struct TableWriter {
     path: PathBuf,
     names: Vec<String>,
-    file: NamedTempFile,
+    file: Target,
     form: Form,
+}
+
+/// Where bytes go until they are complete.
+#[derive(Debug)]
+enum Target {
+    /// A file beside the one that is wanted, which it becomes by renaming.
+    Temporary(NamedTempFile),
+    /// A pipe, a terminal or another thing that is no file: there is nothing to rename.
+    Special(File),
+}
+
+impl Target {
+    fn new(path: &Path) -> std::io::Result<Self> {
+        if path.metadata().is_ok_and(|m| !m.is_file()) {
+            let file = File::options().write(true).open(path)?;
+            return Ok(Target::Special(file));
+        }
+        let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+        NamedTempFile::new_in(parent.unwrap_or(Path::new("."))).map(Target::Temporary)
+    }
+
+    fn file(&self) -> std::io::Result<File> {
+        match self {
+            Target::Temporary(file) => file.reopen(),
+            Target::Special(file) => file.try_clone(),
+        }
+    }
+
+    fn finish(self, path: &Path) -> std::io::Result<()> {
+        if let Target::Temporary(file) = self {
+            // Temporary files are private; what the user asked for is like any other file.
+            #[cfg(unix)]
+            std::fs::set_permissions(
+                file.path(),
+                std::os::unix::fs::PermissionsExt::from_mode(0o644),
+            )?;
+            file.persist(path).map_err(|e| e.error)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a file, whole or not at all.
+pub fn write_whole(path: impl AsRef<Path>, content: &[u8]) -> Result<()> {
+    let path = path.as_ref();
+    let write = || {
+        let target = Target::new(path)?;
+        target.file()?.write_all(content)?;
+        target.finish(path)
+    };
+    write().map_err(|e| cannot(path, e))
 }
 
 #[derive(Debug)]
 enum Form {
     /// Nothing was written yet: the types of the columns are not known.
     New,
-    Csv(csv::Writer<BufWriter<std::fs::File>>),
-    Parquet(SerializedFileWriter<std::fs::File>),
+    Csv(csv::Writer<BufWriter<File>>),
+    Parquet(SerializedFileWriter<File>),
 }
 
 impl TableWriter {
     /// A file with the given columns: Parquet if its name ends so, else CSV.
     pub fn create(path: impl AsRef<Path>, names: &[String]) -> Result<Self> {
         let path = path.as_ref();
-        let parent = path
-            .parent()
-            .filter(|p| !p.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        let file = NamedTempFile::new_in(parent).map_err(|e| cannot(path, e))?;
+        let file = Target::new(path).map_err(|e| cannot(path, e))?;
         Ok(TableWriter {
             path: path.into(),
             names: names.to_vec(),
@@ -96,7 +144,7 @@ impl TableWriter {
             return Err(fail(&"the columns differ in length, or there are too few"));
         }
         if let Form::New = self.form {
-            let file = self.file.reopen().map_err(|e| fail(&e))?;
+            let file = self.file.file().map_err(|e| fail(&e))?;
             self.form = if super::table::has_extension(&self.path, "parquet") {
                 let fields = self.names.iter().zip(columns).map(|(name, values)| {
                     let field = Type::primitive_type_builder(name, values.physical())
@@ -149,20 +197,12 @@ impl TableWriter {
                 done.map_err(|e| cannot(&path, std::io::Error::other(e)))?;
             }
         }
-        self.file
-            .as_file_mut()
-            .flush()
-            .map_err(|e| cannot(&path, e))?;
-        readable_by_all(self.file.path()).map_err(|e| cannot(&path, e))?;
-        self.file
-            .persist(&path)
-            .map_err(|e| cannot(&path, e.error))?;
-        Ok(())
+        self.file.finish(&path).map_err(|e| cannot(&path, e))
     }
 }
 
 fn write_group(
-    writer: &mut SerializedFileWriter<std::fs::File>,
+    writer: &mut SerializedFileWriter<File>,
     columns: &[Values],
 ) -> Result<(), parquet::errors::ParquetError> {
     let mut group = writer.next_row_group()?;
@@ -178,14 +218,6 @@ fn write_group(
         column.close()?;
     }
     group.close().map(drop)
-}
-
-/// Temporary files are private; what the user asked for is like any other file.
-fn readable_by_all(path: &Path) -> std::io::Result<()> {
-    #[cfg(unix)]
-    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
-    let _ = path;
-    Ok(())
 }
 
 fn cannot(path: &Path, source: std::io::Error) -> Error {

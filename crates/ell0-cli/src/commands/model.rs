@@ -15,7 +15,7 @@ use ell0_data::{
     series::{Recipe, for_each_stretch},
     survey::Survey,
     table::{Block, ReadOptions, Table, Want},
-    write::{TableWriter, Values},
+    write::{TableWriter, Values, write_whole},
 };
 use serde_json::json;
 
@@ -35,19 +35,10 @@ fn load(path: &Path) -> anyhow::Result<Model> {
 
 /// Writes text to a file, whole or not at all, or to the screen.
 pub fn deliver(out: Option<&Path>, text: &str) -> anyhow::Result<()> {
-    let Some(path) = out else {
-        stdout().lock().write_all(text.as_bytes())?;
-        return Ok(());
-    };
-    let cannot = || format!("cannot write {}", path.display());
-    let folder = path
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(cannot)?;
-    file.write_all(text.as_bytes()).with_context(cannot)?;
-    file.persist(path).with_context(cannot)?;
-    Ok(())
+    match out {
+        Some(path) => Ok(write_whole(path, text.as_bytes())?),
+        None => Ok(stdout().lock().write_all(text.as_bytes())?),
+    }
 }
 
 /// All rows of the named columns.

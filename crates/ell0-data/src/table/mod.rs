@@ -227,7 +227,7 @@ fn sift(
     for (k, column) in block.columns.iter().enumerate() {
         if let Some(row) = column
             .iter()
-            .position(|x| !x.is_finite() && !(drop_missing && x.is_nan()))
+            .position(|x| !(x.is_finite() || drop_missing && x.is_nan()))
         {
             return Err(Error::Cell {
                 path: path.into(),
