@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::progress::Progress;
 
 /// Files and the meaning of their columns.
-#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DataArgs {
     /// CSV (also .gz), Parquet or NPZ files; each is a trajectory of its own
@@ -159,6 +159,10 @@ impl DataArgs {
                 "which columns? Name the states whose law is wanted with --states x,y, or the columns of a plain regression with --inputs a,b --targets y",
             ));
         }
+        ensure!(
+            self.time.is_none() || self.dt.is_none(),
+            "both a column of time and a time between rows were given; one of them is enough"
+        );
         let dynamics = self.dynamics();
         let regression = dynamics == Dynamics::Regression;
         let (inputs, targets): (Vec<String>, _) = if regression {
@@ -174,6 +178,7 @@ impl DataArgs {
             time: time_column(&self.files, self.time.as_ref(), self.dt, dynamics)?,
             dt: self.dt,
             trajectory: self.trajectory.clone(),
+            split_at_gaps: dynamics == Dynamics::Discrete,
         };
         let options = ReadOptions {
             drop_missing: self.drop_missing,

@@ -33,6 +33,8 @@ enum Command {
     Predict(commands::model::Predict),
     Score(commands::model::Score),
     Simulate(commands::model::Simulate),
+    Collect(commands::collect::Collect),
+    Tutorial(commands::tutorial::Tutorial),
     Gates(commands::gates::Gates),
 }
 
@@ -45,6 +47,8 @@ fn main() -> ExitCode {
         Command::Predict(command) => command.run(),
         Command::Score(command) => command.run(),
         Command::Simulate(command) => command.run(),
+        Command::Collect(command) => command.run(),
+        Command::Tutorial(command) => command.run(),
         Command::Gates(command) => command.run(),
     };
     match result {

@@ -19,6 +19,39 @@ enum Wish {
     Automatic(String),
 }
 
+/// The files of a fit.
+const OURS: &[&str] = &[
+    "config.toml",
+    "model.json",
+    "equations.txt",
+    "equations.tex",
+    "path.csv",
+    "path.svg",
+    "path.png",
+];
+
+/// Whether a folder holds nothing but the files of a run, so that nothing is lost when another takes its place.
+pub fn may_replace(folder: &Path, ours: &[&str]) -> anyhow::Result<()> {
+    let cannot = || format!("cannot read the folder {}", folder.display());
+    for entry in std::fs::read_dir(folder).with_context(cannot)? {
+        let name = entry.with_context(cannot)?.file_name();
+        ensure!(
+            ours.iter().any(|known| name.to_str() == Some(known)),
+            "the folder {} holds {}, which no run has put there; --force replaces only folders of runs: choose another --out",
+            folder.display(),
+            name.to_string_lossy()
+        );
+    }
+    Ok(())
+}
+
+fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
 /// Where runs go that were given no place.
 const RUNS: &str = "runs";
 
@@ -37,11 +70,10 @@ impl RunDir {
                     "{} is a file; --out needs a folder",
                     out.display()
                 );
-                let parent = match out.parent() {
-                    Some(parent) if !parent.as_os_str().is_empty() => parent,
-                    _ => Path::new("."),
-                };
-                (parent, out, Wish::Named(out.into(), force))
+                if out.exists() {
+                    may_replace(out, OURS)?;
+                }
+                (parent_of(out), out, Wish::Named(out.into(), force))
             }
             None => (
                 Path::new(RUNS),
@@ -90,7 +122,13 @@ impl RunDir {
         if place.exists() {
             match self.wish {
                 Wish::Named(_, true) => {
-                    std::fs::remove_dir_all(&place).with_context(cannot)?;
+                    // What was put there meanwhile is not ours to delete.
+                    may_replace(&place, OURS)?;
+                    let aside = tempfile::Builder::new()
+                        .prefix(".ell0-old-")
+                        .tempdir_in(parent_of(&place))
+                        .with_context(cannot)?;
+                    std::fs::rename(&place, aside.path().join("run")).with_context(cannot)?;
                 }
                 // The same run was made before: it is all there.
                 Wish::Automatic(_) => return Ok(place),

@@ -218,6 +218,8 @@ fn mistakes_are_explained() {
     put("cut.parquet", "PAR1 and then nothing");
     put("cut.npz", "PK\u{3}\u{4} and then nothing");
     put("bad.stats", "{}");
+    put("back2.csv", "run,x\na,1\nb,2\na,3\n");
+    put("twice.csv", "t,x,x\n0,1,2\n");
     for (arguments, code, words) in [
         (
             vec!["data.csv", "--states", "x,w"],
@@ -284,6 +286,34 @@ fn mistakes_are_explained() {
         (vec!["data.csv"], 2, "--states"),
         (vec![], 2, "no file of measurements"),
         (
+            vec!["data.csv", "--states", "x,v", "--prior", "1"],
+            1,
+            "--prior 1 is not allowed",
+        ),
+        (
+            vec!["--config", "c.toml", "--terms", "2"],
+            2,
+            "leave the files and all options",
+        ),
+        (
+            vec![
+                "back2.csv",
+                "--states",
+                "x",
+                "--trajectory",
+                "run",
+                "--dt",
+                "1",
+            ],
+            1,
+            "line 4: an experiment of column `run` that was over comes back",
+        ),
+        (
+            vec!["twice.csv", "--states", "x"],
+            1,
+            "several columns are called `x`",
+        ),
+        (
             vec!["still.csv", "--states", "x", "--controls", "u"],
             1,
             "column `u` is 7 in every row",
@@ -320,7 +350,7 @@ fn mistakes_are_explained() {
         (
             vec!["data.csv", "--config", "c.toml"],
             2,
-            "leave the files out",
+            "leave the files and all options",
         ),
         (
             vec!["data.csv", "--states", "x", "--library", "polynomial(3"],
@@ -471,7 +501,14 @@ fn statistics_made_in_parts_give_the_law_of_the_whole() {
     for (arguments, words) in [
         (vec!["a.stats", "c.stats"], "make them alike"),
         (vec!["a.stats", "1.csv"], "fit them apart"),
-        (vec!["a.stats", "--states", "x"], "leave out --states"),
+        (
+            vec!["a.stats", "--states", "x"],
+            "leave out --states, --inputs",
+        ),
+        (
+            vec!["a.stats", "--library", "polynomial(1)"],
+            "leave out --states, --inputs, --library",
+        ),
         (
             vec!["a.stats", "--method", "sampled"],
             "needs the rows themselves",
@@ -485,6 +522,177 @@ fn statistics_made_in_parts_give_the_law_of_the_whole() {
             text(&output.stderr)
         );
     }
+}
+
+/// A logistic map z ← r z (1 − z), with a little noise on what is read.
+fn logistic(rows: usize, start: f64, noise: f64) -> String {
+    let mut csv = String::from("z\n");
+    let (mut z, mut wobble) = (start, 0.4f64);
+    for _ in 0..rows {
+        wobble = 3.99 * wobble * (1.0 - wobble);
+        writeln!(csv, "{}", z + noise * (wobble - 0.5)).expect("written");
+        z = 3.7 * z * (1.0 - z);
+    }
+    csv
+}
+
+/// Rows that are left out leave a hole: nothing is learned across it, and time goes on meanwhile.
+#[test]
+fn holes_are_not_bridged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let holes = |csv: &str, column: usize| -> String {
+        let line = |(k, line): (usize, &str)| {
+            let mut cells: Vec<&str> = line.split(',').collect();
+            if k > 0 && k % 7 == 0 {
+                cells[column] = "NaN";
+            }
+            cells.join(",") + "\n"
+        };
+        csv.lines().enumerate().map(line).collect()
+    };
+    let put =
+        |name: &str, text: String| fs::write(folder.path().join(name), text).expect("written");
+    put("map.csv", holes(&logistic(600, 0.3, 0.0), 0));
+    let output = fit(
+        folder.path(),
+        &[
+            "map.csv",
+            "--states",
+            "z",
+            "--dynamics",
+            "discrete",
+            "--drop-missing",
+        ],
+    );
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("z[k+1] = 3.7*z - 3.7*z^2"),
+        "{shown}{}",
+        text(&output.stderr)
+    );
+    assert!(
+        shown.contains("85 rows with missing cells left out"),
+        "{shown}"
+    );
+    // Without a column of time, rows that were left out count as time.
+    let untimed: String = oscillator(2000, 1.0)
+        .lines()
+        .map(|l| l.split_once(',').expect("cells").1.to_string() + "\n")
+        .collect();
+    put("untimed.csv", holes(&untimed, 0));
+    let output = fit(
+        folder.path(),
+        &[
+            "untimed.csv",
+            "--states",
+            "x,v",
+            "--controls",
+            "u",
+            "--dt",
+            "0.02",
+            "--derivative",
+            "fd4",
+            "--drop-missing",
+        ],
+    );
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("x' = 0.99") || shown.contains("x' = 1*v") || shown.contains("x' = 1.00"),
+        "{shown}{}",
+        text(&output.stderr)
+    );
+}
+
+/// Noise is told from uneven sampling.
+#[test]
+fn uneven_steps_are_no_noise() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut csv = String::from("time,x,y\n");
+    for k in 0..2000 {
+        let t = 0.01 * (f64::from(k) + 0.6 * (f64::from(k) * 7.3).sin().abs());
+        let size = (-0.1 * t).exp();
+        writeln!(
+            csv,
+            "{t},{},{}",
+            size * (2.0 * t).cos(),
+            -size * (2.0 * t).sin()
+        )
+        .expect("written");
+    }
+    fs::write(folder.path().join("uneven.csv"), csv).expect("written");
+    let output = fit(folder.path(), &["uneven.csv", "--states", "x,y"]);
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("rates of change by fd4"),
+        "{shown}{}",
+        text(&output.stderr)
+    );
+    assert!(
+        shown.contains("x' = -0.1*x + 2*y\ny' = -2*x - 0.1*y"),
+        "{shown}"
+    );
+}
+
+/// A single held-out trajectory, too, has a standard error.
+#[test]
+fn few_trajectories_are_validated_in_parts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let names: Vec<String> = (0..5).map(|k| format!("{k}.csv")).collect();
+    for (k, name) in names.iter().enumerate() {
+        fs::write(
+            folder.path().join(name),
+            logistic(300, 0.2 + 0.1 * k as f64, 0.01),
+        )
+        .expect("written");
+    }
+    let mut arguments: Vec<&str> = names.iter().map(String::as_str).collect();
+    arguments.extend([
+        "--states",
+        "z",
+        "--dynamics",
+        "discrete",
+        "--library",
+        "polynomial(8)",
+    ]);
+    let output = fit(folder.path(), &arguments);
+    let shown = text(&output.stdout);
+    assert!(!shown.contains("0.000e0"), "{shown}");
+    let law = shown
+        .lines()
+        .find(|l| l.starts_with("z[k+1]"))
+        .expect("a law");
+    assert!(law.contains("*z - 3.") && law.ends_with("*z^2"), "{law}");
+}
+
+/// Only what a run has put there is replaced.
+#[test]
+fn foreign_folders_are_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("data.csv"), oscillator(300, 1.0)).expect("written");
+    for out in [".", ""] {
+        let output = fit(
+            folder.path(),
+            &["data.csv", "--states", "x,v", "--out", out, "--force"],
+        );
+        assert_eq!(
+            output.status.code(),
+            Some(if out.is_empty() {
+                output.status.code().unwrap_or(1)
+            } else {
+                1
+            })
+        );
+        assert!(folder.path().join("data.csv").exists());
+    }
+    let output = fit(
+        folder.path(),
+        &["data.csv", "--states", "x,v", "--out", ".", "--force"],
+    );
+    assert!(
+        text(&output.stderr).contains("holds data.csv, which no run has put there"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 /// Gates trained by sampling find the terms, perhaps with others; the same seed gives the same bytes.

@@ -64,6 +64,7 @@ fn folder() -> tempfile::TempDir {
         "data.csv",
         "a,b,x,y\n1,3,0,0\n2,5,1,0\n3,8,-0.4,0.3\n".into(),
     );
+    put("unsorted.csv", "time,u\n0,0\n5,1\n2,3\n".into());
     put("controls.csv", "t,u\n0,0\n1,2\n".into());
     folder
 }
@@ -126,6 +127,85 @@ fn models_are_shown_and_predict() {
 #[test]
 fn models_are_simulated() {
     let folder = folder();
+    // Controls that a law does not have do no harm; a duration that is no multiple of the step is kept.
+    let arguments = [
+        "simulate",
+        "henon.json",
+        "--initial",
+        "x=0,y=0",
+        "--steps",
+        "1",
+        "--controls-from",
+        "data.csv",
+    ];
+    let simulate = ell0(folder.path(), &arguments);
+    assert_eq!(text(&simulate.stdout), "k,x,y\n0,0,0\n1,1,0\n");
+    let arguments = [
+        "simulate",
+        "burst.json",
+        "--initial",
+        "x=0.1",
+        "--duration",
+        "1",
+        "--dt",
+        "0.4",
+    ];
+    let simulate = ell0(folder.path(), &arguments);
+    let shown = text(&simulate.stdout);
+    assert_eq!(shown.lines().count(), 5, "{shown}");
+    assert!(
+        shown.lines().last().expect("a line").starts_with("1,"),
+        "{shown}"
+    );
+    for (arguments, words) in [
+        (
+            vec![
+                "simulate",
+                "henon.json",
+                "--initial",
+                "x=0,y=0",
+                "--steps",
+                "4000000000",
+            ],
+            "at most 10 million",
+        ),
+        (
+            vec![
+                "simulate",
+                "henon.json",
+                "--initial",
+                "x=0,y=0,x=1",
+                "--steps",
+                "4",
+            ],
+            "gives a state twice",
+        ),
+        (
+            vec![
+                "simulate",
+                "oscillator.json",
+                "--initial",
+                "x=0,v=0",
+                "--duration",
+                "4",
+                "--controls-from",
+                "unsorted.csv",
+            ],
+            "time goes from 5 to 2",
+        ),
+        (
+            vec!["predict", "plain.json", "data.csv", "--out", "p.npz"],
+            "not as .npz",
+        ),
+    ] {
+        let output = ell0(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(
+            text(&output.stderr).contains(words),
+            "{}",
+            text(&output.stderr)
+        );
+    }
     let simulate = ell0(
         folder.path(),
         &[

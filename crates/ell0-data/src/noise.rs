@@ -1,20 +1,30 @@
 //! How noisy a series is, and how fast it moves.
 
-/// The standard deviation of white noise on evenly sampled smooth series, from their eighth differences: these leave next to nothing of a smooth signal, and of
-/// noise a known multiple, √12870.
-pub fn noise_deviation(series: &[f64]) -> f64 {
+/// The standard deviation of white noise on samples of a smooth series, from their eighth divided differences: these leave next to nothing of a smooth signal,
+/// whatever the times of the samples, and of noise a known multiple.
+pub fn noise_deviation(time: &[f64], series: &[f64]) -> f64 {
     const ORDER: usize = 8;
-    if series.len() <= ORDER + 1 {
+    let n = series.len().min(time.len()).saturating_sub(ORDER);
+    if n < 2 {
         return 0.0;
     }
-    let mut differences = series.to_vec();
-    for order in 1..=ORDER {
-        let n = series.len() - order;
-        (0..n).for_each(|i| differences[i] = differences[i + 1] - differences[i]);
+    let mut total = 0.0;
+    for start in 0..n {
+        let (t, x) = (&time[start..=start + ORDER], &series[start..=start + ORDER]);
+        let width = t[ORDER] - t[0];
+        let weight = |j: usize| -> f64 {
+            let others = (0..=ORDER).filter(|&k| k != j);
+            1.0 / others.map(|k| (t[j] - t[k]) / width).product::<f64>()
+        };
+        let (mut difference, mut size) = (0.0, 0.0);
+        for (j, x) in x.iter().enumerate() {
+            let w = weight(j);
+            difference += w * x;
+            size += w * w;
+        }
+        total += difference * difference / size;
     }
-    let n = series.len() - ORDER;
-    let mean = differences[..n].iter().map(|d| d * d).sum::<f64>() / n as f64;
-    (mean / 12_870.0).sqrt()
+    (total / n as f64).sqrt()
 }
 
 /// Standard deviation.
@@ -52,16 +62,22 @@ mod tests {
     #[test]
     fn noise_and_speed_of_a_sinusoid_are_found() {
         let mut rng = ell0::rng::Stream::new(1).at(0);
-        let clean: Vec<f64> = (0..5000).map(|i| (f64::from(i) * 0.02).sin()).collect();
-        assert!(noise_deviation(&clean) < 1e-12);
-        let noisy: Vec<f64> = clean.iter().map(|x| x + 0.01 * rng.normal()).collect();
-        assert!((noise_deviation(&noisy) / 0.01 - 1.0).abs() < 0.05);
-        // A sixth of the period of 314 samples.
-        for series in [&clean, &noisy] {
-            let lag = decorrelation_lag(series, noise_deviation(series));
-            assert!((45..=60).contains(&lag), "{lag}");
+        // Evenly sampled, and at times that are off by up to a third of a step.
+        for jitter in [0.0, 0.3] {
+            let time: Vec<f64> = (0..5000)
+                .map(|i| (f64::from(i) + jitter * rng.uniform()) * 0.02)
+                .collect();
+            let clean: Vec<f64> = time.iter().map(|t| t.sin()).collect();
+            assert!(noise_deviation(&time, &clean) < 1e-12);
+            let noisy: Vec<f64> = clean.iter().map(|x| x + 0.01 * rng.normal()).collect();
+            assert!((noise_deviation(&time, &noisy) / 0.01 - 1.0).abs() < 0.05);
+            // A sixth of the period of 314 samples.
+            for series in [&clean, &noisy] {
+                let lag = decorrelation_lag(series, noise_deviation(&time, series));
+                assert!((45..=60).contains(&lag), "{lag}");
+            }
         }
-        assert_eq!(noise_deviation(&[1.0, 2.0]), 0.0);
+        assert_eq!(noise_deviation(&[0.0, 1.0], &[1.0, 2.0]), 0.0);
         assert_eq!(decorrelation_lag(&[1.0, 1.0], 0.0), 1);
     }
 }

@@ -24,13 +24,31 @@ const PARTS: usize = 5;
 /// With so many trajectories, whole ones are held out; with fewer, blocks of time.
 const ENOUGH: usize = 5;
 
-/// Where a unit (a trajectory, or a block of time) belongs: 0 is the training data, the others are parts of the validation data. Every fifth unit is held out.
-fn place(unit: usize) -> usize {
-    if unit % 5 == 4 {
-        1 + unit / 5 % PARTS
-    } else {
-        0
+/// With so many trajectories there are enough held-out ones to be the parts of the validation data; with fewer, each is cut into blocks of time for that.
+const MANY: usize = 25;
+
+/// Blocks of time that a trajectory is kept in: as many as may be needed when parts come together.
+fn blocks(trajectories: usize) -> usize {
+    match trajectories {
+        0..ENOUGH => GROUPS,
+        ENOUGH..MANY => PARTS,
+        _ => 1,
     }
+}
+
+/// Where a block of time of a trajectory belongs, of so many trajectories in all: 0 is the training data, the others are parts of the validation data. Every fifth
+/// trajectory is held out, or every fifth block of time where there are few.
+fn place(trajectories: usize, trajectory: usize, block: usize, blocks: usize) -> usize {
+    let (unit, part) = match trajectories {
+        0..ENOUGH => (block, block / 5),
+        ENOUGH..MANY => (trajectory, block * PARTS / blocks),
+        _ => (trajectory, trajectory / 5),
+    };
+    if unit % 5 == 4 { 1 + part % PARTS } else { 0 }
+}
+
+fn group_count(trajectories: usize) -> usize {
+    trajectories.clamp(1, MANY) * blocks(trajectories)
 }
 
 /// The statistics of some files. Parts that were made apart, on other machines perhaps, are fitted together.
@@ -54,7 +72,7 @@ pub struct Part {
     /// Sums of the squared errors of the targets themselves.
     errors: Vec<f64>,
     errors_of: u64,
-    /// Triangles by group: with few trajectories 25 blocks of time for each, else one for every trajectory modulo 25.
+    /// Triangles by group: with fewer than 5 trajectories 25 blocks of time for each, with fewer than 25 five, else one for every trajectory modulo 25.
     groups: Vec<(usize, Statistics)>,
 }
 
@@ -84,7 +102,7 @@ impl Part {
         progress: impl Fn(u64) + Sync,
     ) -> Result<Self> {
         let empty = Statistics::new(features.names().to_vec(), targets.to_vec())?;
-        let mut groups: Vec<Option<Statistics>> = vec![None; GROUPS * ENOUGH];
+        let mut groups: Vec<Option<Statistics>> = vec![None; group_count(survey.trajectories)];
         let (mut errors, mut errors_of) = (vec![0.0; targets.len()], 0);
         for_each_stretch(
             &mut runs,
@@ -138,9 +156,9 @@ impl Part {
         let says = |ok: bool, what: &str| if ok { Ok(()) } else { Err(what.to_string()) };
         says(part.format == FORMAT, "its format is not `ell0-part`")?;
         says(part.version == VERSION, "this program reads version 1")?;
-        let blocks = part.survey.trajectories.clamp(1, ENOUGH);
+        let count = group_count(part.survey.trajectories);
         says(
-            part.groups.iter().all(|(k, _)| *k < GROUPS * blocks),
+            part.groups.iter().all(|(k, _)| *k < count),
             "it has groups of rows that do not exist",
         )?;
         let features = part.features().map_err(|e| e.to_string())?;
@@ -175,14 +193,11 @@ impl Part {
         let trajectories: usize = parts.iter().map(|p| p.survey.trajectories).sum();
         let mut earlier = 0;
         for part in parts {
-            let by_blocks = part.survey.trajectories < ENOUGH;
+            let blocks = blocks(part.survey.trajectories);
             for (group, statistics) in &part.groups {
-                let unit = match (trajectories < ENOUGH, by_blocks) {
-                    (true, _) => group % GROUPS,
-                    (false, true) => earlier + group / GROUPS,
-                    (false, false) => earlier + group,
-                };
-                places[place(unit)].merge(statistics)?;
+                let (trajectory, block) = (earlier + group / blocks, group % blocks);
+                let place = place(trajectories, trajectory, block, blocks);
+                places[place].merge(statistics)?;
             }
             earlier += part.survey.trajectories;
         }
@@ -212,12 +227,12 @@ struct Done {
 
 /// The group that a row belongs to.
 fn group_of(survey: &Survey, trajectory: usize, row: usize) -> usize {
-    if survey.trajectories < ENOUGH {
-        let length = survey.lengths.get(trajectory).copied().unwrap_or(1).max(1);
-        trajectory * GROUPS + (row * GROUPS / length).min(GROUPS - 1)
-    } else {
-        trajectory % GROUPS
+    let blocks = blocks(survey.trajectories);
+    if blocks == 1 {
+        return trajectory % GROUPS;
     }
+    let length = survey.lengths.get(trajectory).copied().unwrap_or(1).max(1);
+    trajectory * blocks + (row * blocks / length).min(blocks - 1)
 }
 
 /// Calls `each` with the rows of a stretch, group by group.
@@ -283,12 +298,9 @@ pub fn training_rows(
         |stretch| {
             let mut kept = Vec::new();
             by_group(recipe, features, survey, stretch, |group, equations| {
-                let unit = if survey.trajectories < ENOUGH {
-                    group % GROUPS
-                } else {
-                    group
-                };
-                if place(unit) == 0 {
+                let blocks = blocks(survey.trajectories);
+                let (trajectory, block) = (group / blocks, group % blocks);
+                if place(survey.trajectories, trajectory, block, blocks) == 0 {
                     kept.push(equations);
                 }
                 Ok(())

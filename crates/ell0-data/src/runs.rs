@@ -1,6 +1,9 @@
 //! Files as trajectories: stretches of rows that belong together, in order.
 
-use std::{collections::VecDeque, path::PathBuf};
+use std::{
+    collections::{HashSet, VecDeque},
+    path::PathBuf,
+};
 
 use crate::{
     error::{Error, Result},
@@ -20,6 +23,8 @@ pub struct Roles {
     pub dt: Option<f64>,
     /// Column whose value, a number or text, tells the experiments apart.
     pub trajectory: Option<String>,
+    /// Whether rows on both sides of rows that were left out must not be joined, as the next row of a discrete law.
+    pub split_at_gaps: bool,
 }
 
 /// Rows of one trajectory that follow each other.
@@ -29,6 +34,8 @@ pub struct Run {
     pub columns: Vec<Vec<f64>>,
     /// Whether a new trajectory begins with the first row.
     pub begins: bool,
+    /// Whether the trajectory goes on after a gap: its rows must not be joined with those before.
+    pub gap: bool,
 }
 
 /// Rows read at a time.
@@ -47,6 +54,8 @@ pub struct Runs {
     /// Label, time and number of the row before, in the present file.
     before: Option<(f64, f64, u64)>,
     dropped: u64,
+    /// Labels of the present file that were seen.
+    seen: HashSet<u64>,
     /// Runs that are in memory already.
     ready: VecDeque<Run>,
 }
@@ -77,6 +86,7 @@ impl Runs {
             runs.ready.push_back(Run {
                 columns,
                 begins: true,
+                gap: false,
             });
         }
         Ok(runs)
@@ -93,6 +103,7 @@ impl Runs {
             at: 0,
             before: None,
             dropped: 0,
+            seen: HashSet::new(),
             ready: VecDeque::new(),
         }
     }
@@ -121,6 +132,7 @@ impl Runs {
                 };
                 self.table = Some(Table::open(path, &self.wanted(), self.options)?);
                 self.before = None;
+                self.seen.clear();
             }
             if let Some(table) = &mut self.table
                 && !table.read(ROWS, &mut self.block)?
@@ -158,12 +170,30 @@ impl Runs {
             .then(|| &self.block.columns[width + usize::from(self.roles.time.is_some())]);
         let label = |row: usize| labels.map_or(0.0, |l| l[row]);
         let (from, here) = (self.at, label(self.at));
-        let to = (from..self.block.rows())
-            .find(|&row| label(row) != here)
+        let skipped = &self.block.skipped;
+        // Where rows have no time of their own, those that were left out count.
+        let by_count = self.roles.time.is_none();
+        let ends = |row: usize| {
+            label(row) != here || skipped[row] > 0 && (self.roles.split_at_gaps || by_count)
+        };
+        let to = (from + 1..self.block.rows())
+            .find(|&row| ends(row))
             .unwrap_or(self.block.rows());
         let before = self.before.filter(|(label, ..)| *label == here);
         let begins = before.is_none();
-        let number = before.map_or(0, |(_, _, number)| number + 1);
+        if begins
+            && !self.seen.insert(here.to_bits())
+            && let (Some(table), Some(column)) = (&self.table, &self.roles.trajectory)
+        {
+            return Err(Error::Format {
+                path: table.path().into(),
+                reason: format!(
+                    "{}: an experiment of column `{column}` that was over comes back; rows of one must stand together: sort the file",
+                    table.place(self.block.places[from])
+                ),
+            });
+        }
+        let number = before.map_or(0, |(_, _, number)| number + 1 + skipped[from]);
         let time: Vec<f64> = if self.roles.time.is_some() {
             self.block.columns[width][from..to].to_vec()
         } else {
@@ -187,6 +217,7 @@ impl Runs {
             }
             earlier = Some(now);
         }
+        let gap = !begins && self.roles.split_at_gaps && skipped[from] > 0;
         self.at = to;
         self.before = Some((here, time[time.len() - 1], number + (to - from) as u64 - 1));
         let mut columns = vec![time];
@@ -195,6 +226,10 @@ impl Runs {
                 .iter()
                 .map(|c| c[from..to].to_vec()),
         );
-        Ok(Some(Run { columns, begins }))
+        Ok(Some(Run {
+            columns,
+            begins,
+            gap,
+        }))
     }
 }

@@ -89,6 +89,11 @@ impl Cutter {
             self.finish(&mut out);
             self.trajectories += 1;
             self.columns = run.columns;
+        } else if run.gap {
+            let row = self.first + self.columns[0].len();
+            self.finish(&mut out);
+            self.first = row;
+            self.columns = run.columns;
         } else {
             self.columns
                 .iter_mut()

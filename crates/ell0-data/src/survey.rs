@@ -35,13 +35,14 @@ pub struct Survey {
 const SAMPLE: usize = 20_000;
 
 /// Trajectories whose lengths are kept.
-const LENGTHS: usize = 5;
+const LENGTHS: usize = 25;
 
 impl Survey {
     /// Reads all runs once; the first `states` inputs are looked at closely. `progress` hears the number of rows read.
     pub fn new(mut runs: Runs, states: usize, progress: impl Fn(u64)) -> Result<Self> {
         // The longest beginning of a trajectory so far, and that of the present one.
-        let (mut longest, mut series) = (vec![Vec::new(); states], vec![Vec::new(); states]);
+        let (mut longest, mut series) =
+            (vec![Vec::new(); 1 + states], vec![Vec::new(); 1 + states]);
         let (mut rows, mut lengths, mut shortest, mut trajectories) =
             (0, Vec::new(), usize::MAX, 0);
         let mut length = 0;
@@ -73,14 +74,18 @@ impl Survey {
             if states > 0 && longest[0].len() < SAMPLE {
                 series
                     .iter_mut()
-                    .zip(&run.columns[1..])
+                    .zip(&run.columns)
                     .for_each(|(s, c)| s.extend_from_slice(&c[..room]));
             }
             rows += n as u64;
             length += n;
             progress(n as u64);
         }
-        let noise: Vec<f64> = longest.iter().map(|s| noise_deviation(s)).collect();
+        let (time, longest) = longest.split_at(1);
+        let noise: Vec<f64> = longest
+            .iter()
+            .map(|s| noise_deviation(&time[0], s))
+            .collect();
         let relative = longest
             .iter()
             .zip(&noise)

@@ -126,6 +126,10 @@ impl TableWriter {
     /// A file with the given columns: Parquet if its name ends so, else CSV.
     pub fn create(path: impl AsRef<Path>, names: &[String]) -> Result<Self> {
         let path = path.as_ref();
+        if super::table::has_extension(path, "npz") {
+            let reason = "tables are written as .parquet or .csv, not as .npz";
+            return Err(cannot(path, std::io::Error::other(reason)));
+        }
         let file = Target::new(path).map_err(|e| cannot(path, e))?;
         Ok(TableWriter {
             path: path.into(),

@@ -221,6 +221,7 @@ impl Score {
             time: time_column(&self.data, self.time.as_ref(), self.dt, dynamics)?,
             dt: self.dt,
             trajectory: self.trajectory.clone(),
+            split_at_gaps: dynamics == Dynamics::Discrete,
             inputs,
         };
         let options = ReadOptions {
@@ -324,7 +325,7 @@ pub struct Simulate {
     /// Steps of a discrete law
     #[arg(long)]
     steps: Option<u32>,
-    /// File with a column `t` (for a law of rates of change) and the controls; in between they hold their value
+    /// File with a column of time, `t` or `time` (for a law of rates of change) and the controls; in between they hold their value
     #[arg(long)]
     controls_from: Option<PathBuf>,
     /// Where the trajectory goes [default: the screen]
@@ -350,6 +351,10 @@ impl Simulate {
         let model = load(&self.model)?;
         let given: HashMap<&str, f64> =
             self.initial.iter().map(|(n, v)| (n.as_str(), *v)).collect();
+        ensure!(
+            given.len() == self.initial.len(),
+            "--initial gives a state twice"
+        );
         let names: Vec<&str> = model.targets().collect();
         if let Some(stranger) = given.keys().find(|n| !names.contains(n)) {
             bail!(
@@ -372,7 +377,13 @@ impl Simulate {
             (Dynamics::Regression, ..) => {
                 bail!("this model is a plain regression; only laws of states can be simulated")
             }
-            (Dynamics::Discrete, Some(steps), _) => (0..=steps).map(f64::from).collect(),
+            (Dynamics::Discrete, Some(steps), _) => {
+                ensure!(
+                    f64::from(steps) <= MOST_ROWS,
+                    "--steps {steps}: at most 10 million"
+                );
+                (0..=steps).map(f64::from).collect()
+            }
             (Dynamics::Discrete, None, _) => bail!("a discrete law needs --steps N"),
             (Dynamics::Continuous, _, None) => bail!("a law of rates of change needs --duration T"),
             (Dynamics::Continuous, _, Some(duration)) => {
@@ -381,8 +392,13 @@ impl Simulate {
                     "--duration {duration} with --dt {}: both must be positive, and at most 10 million rows",
                     self.dt
                 );
-                let rows = (duration / self.dt).round().max(1.0) as usize;
-                (0..=rows).map(|k| k as f64 * self.dt).collect()
+                let rows = (duration / self.dt * (1.0 + 1e-12)).floor() as usize;
+                let mut times: Vec<f64> = (0..=rows).map(|k| k as f64 * self.dt).collect();
+                // The end itself, where it is no multiple of the step.
+                if duration - rows as f64 * self.dt > 1e-9 * self.dt {
+                    times.push(duration);
+                }
+                times
             }
         };
         let needed = model.controls()?;
@@ -392,11 +408,15 @@ impl Simulate {
                 "this law has controls ({}); give them with --controls-from FILE",
                 needed.join(", ")
             ),
+            // A law without controls has no use for them.
+            Some(_) if needed.is_empty() => (vec![0.0], vec![]),
             Some(file) => {
                 let discrete = model.dynamics() == Dynamics::Discrete;
                 let mut wanted = needed.clone();
                 if !discrete {
-                    wanted.push("t".into());
+                    let time =
+                        time_column(std::slice::from_ref(file), None, None, Dynamics::Continuous)?;
+                    wanted.extend(time);
                 }
                 let mut columns = read_all(file, &wanted)?;
                 let clock = if discrete {
@@ -404,6 +424,14 @@ impl Simulate {
                 } else {
                     columns.pop().unwrap_or_default()
                 };
+                if let Some(at) = clock.windows(2).position(|t| t[0] >= t[1]) {
+                    bail!(
+                        "{}: time goes from {} to {}; it must increase",
+                        file.display(),
+                        clock[at],
+                        clock[at + 1]
+                    );
+                }
                 (clock, columns)
             }
         };

@@ -8,7 +8,7 @@ use crate::{commands::model::deliver, data::DataArgs};
 
 /// Reduce files of measurements to statistics that `ell0 fit` can use
 ///
-/// The file is small whatever the number of rows, and the rows cannot be read from it. Statistics of several files, made on several machines, are fitted together:
+/// The file is small whatever the number of rows. Statistics of several files, made on several machines, are fitted together:
 /// `ell0 fit part1.stats part2.stats`.
 #[derive(Args)]
 #[command(allow_negative_numbers = true)]

@@ -19,6 +19,8 @@ pub(super) struct Csv {
     labels: Labels,
     options: ReadOptions,
     dropped: u64,
+    /// Rows left out since the last one that was kept.
+    pending: u64,
     line: u64,
 }
 
@@ -97,6 +99,7 @@ impl Csv {
             labels: Labels::default(),
             options,
             dropped: 0,
+            pending: 0,
             line: 1,
         })
     }
@@ -149,6 +152,7 @@ impl Source for Csv {
                     Ok(value) if value.is_finite() => block.columns[column].push(value),
                     _ if missing && self.options.drop_missing => {
                         self.dropped += 1;
+                        self.pending += 1;
                         let kept = block.places.len();
                         block.columns.iter_mut().for_each(|c| c.truncate(kept));
                         continue 'rows;
@@ -169,6 +173,7 @@ impl Source for Csv {
                 }
             }
             block.places.push(line);
+            block.skipped.push(std::mem::take(&mut self.pending));
         }
         Ok(())
     }

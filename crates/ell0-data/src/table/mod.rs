@@ -9,7 +9,7 @@ mod tests;
 use std::{
     collections::HashMap,
     fs::File,
-    io::Read,
+    io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
@@ -33,6 +33,8 @@ pub struct Block {
     pub columns: Vec<Vec<f64>>,
     /// Where each row stands in the file: its line in a CSV file, else its number; counted from 1.
     pub places: Vec<u64>,
+    /// Rows that were left out just before each row.
+    pub skipped: Vec<u64>,
 }
 
 impl Block {
@@ -45,6 +47,7 @@ impl Block {
         self.columns.resize(columns, Vec::new());
         self.columns.iter_mut().for_each(Vec::clear);
         self.places.clear();
+        self.skipped.clear();
     }
 }
 
@@ -138,6 +141,14 @@ fn first_bytes(path: &Path) -> Result<[u8; 4]> {
     Ok(bytes)
 }
 
+fn last_bytes(path: &Path) -> std::io::Result<[u8; 4]> {
+    let mut bytes = [0; 4];
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::End(-4))?;
+    file.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
 fn open_file(path: &Path) -> Result<File> {
     File::open(path).map_err(|source| Error::Io {
         path: path.into(),
@@ -155,7 +166,9 @@ impl Table {
     pub fn open(path: impl AsRef<Path>, wanted: &[Want], options: ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let bytes = first_bytes(path)?;
-        let mut source: Box<dyn Source> = if &bytes == b"PAR1" || has_extension(path, "parquet") {
+        // A CSV file, too, may begin with these letters, but hardly end with them.
+        let parquet = &bytes == b"PAR1" && last_bytes(path).is_ok_and(|b| &b == b"PAR1");
+        let mut source: Box<dyn Source> = if parquet || has_extension(path, "parquet") {
             Box::new(parquet::Parquet::open(path, options)?)
         } else if bytes.starts_with(b"PK\x03\x04") || has_extension(path, "npz") {
             Box::new(npz::Npz::open(path, options)?)
@@ -203,6 +216,12 @@ impl Table {
 fn find(path: &Path, names: &[String], want: &Want) -> Result<Found> {
     let column = want.name();
     let label = matches!(want, Want::Label(_));
+    if names.iter().filter(|name| *name == column).count() > 1 {
+        return Err(Error::Format {
+            path: path.into(),
+            reason: format!("several columns are called `{column}`; give each its own name"),
+        });
+    }
     match names.iter().position(|name| name == column) {
         Some(index) => Ok(Found { index, label }),
         None => Err(Error::Column {
@@ -216,12 +235,13 @@ fn find(path: &Path, names: &[String], want: &Want) -> Result<Found> {
     }
 }
 
-/// The rows of a block that are whole: rows with a cell that is no finite number are left out if they may be, else an error.
+/// The rows of a block that are whole; `pending` counts the rows left out since the last one that was kept. Rows with a cell that is no finite number are left out if they may be, else an error.
 fn sift(
     path: &Path,
     block: &mut Block,
     columns: impl Fn(usize) -> String,
     drop_missing: bool,
+    pending: &mut u64,
 ) -> Result<u64> {
     let mut missing = vec![false; block.rows()];
     for (k, column) in block.columns.iter().enumerate() {
@@ -244,6 +264,13 @@ fn sift(
             .iter_mut()
             .zip(column)
             .for_each(|(m, x)| *m |= x.is_nan());
+    }
+    for missing in &missing {
+        if *missing {
+            *pending += 1;
+        } else {
+            block.skipped.push(std::mem::take(pending));
+        }
     }
     let count = missing.iter().filter(|m| **m).count();
     if count > 0 {

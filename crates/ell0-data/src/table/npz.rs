@@ -10,7 +10,7 @@ use flate2::{CrcReader, read::DeflateDecoder};
 use npyz::{NpyHeader, Order};
 use zip::{CompressionMethod, ZipArchive};
 
-use super::{Block, Found, ReadOptions, Source, open_file, sift};
+use super::{Block, Found, Labels, ReadOptions, Source, open_file, sift};
 use crate::error::{Error, Result};
 
 pub(super) struct Npz {
@@ -23,10 +23,13 @@ pub(super) struct Npz {
     readers: Vec<Reader>,
     /// The reader and the column of it for each wanted column.
     sources: Vec<(usize, usize)>,
+    labels: Labels,
     rows: u64,
     rows_read: u64,
     options: ReadOptions,
     dropped: u64,
+    /// Rows left out since the last one that was kept.
+    pending: u64,
 }
 
 /// An array of the archive: where it is and what it is.
@@ -50,11 +53,13 @@ struct Element {
     big_endian: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Float,
     Signed,
     Unsigned,
+    /// Text, which can only be a label.
+    Text,
 }
 
 impl Element {
@@ -68,8 +73,10 @@ impl Element {
             ('f', 4 | 8) => Kind::Float,
             ('i', 1 | 2 | 4 | 8) => Kind::Signed,
             ('u', 1 | 2 | 4 | 8) | ('b', 1) => Kind::Unsigned,
+            ('U' | 'S', 1..=1024) => Kind::Text,
             _ => return None,
         };
+        let size = if text.contains('U') { 4 * size } else { size };
         Some(Element {
             kind,
             size,
@@ -78,6 +85,9 @@ impl Element {
     }
 
     fn number(self, bytes: &[u8]) -> f64 {
+        if self.kind == Kind::Text {
+            return f64::NAN;
+        }
         let mut little = [0u8; 8];
         for (k, byte) in bytes.iter().enumerate() {
             little[if self.big_endian {
@@ -89,7 +99,7 @@ impl Element {
         let unsigned = u64::from_le_bytes(little);
         match (self.kind, self.size) {
             (Kind::Float, 4) => f64::from(f32::from_bits(unsigned as u32)),
-            (Kind::Float, _) => f64::from_bits(unsigned),
+            (Kind::Float | Kind::Text, _) => f64::from_bits(unsigned),
             (Kind::Unsigned, _) => unsigned as f64,
             (Kind::Signed, size) => {
                 let unused = 64 - 8 * size as u32;
@@ -172,10 +182,12 @@ impl Npz {
             wanted: Vec::new(),
             readers: Vec::new(),
             sources: Vec::new(),
+            labels: Labels::default(),
             rows: 0,
             rows_read: 0,
             options,
             dropped: 0,
+            pending: 0,
         })
     }
 }
@@ -232,7 +244,10 @@ impl Source for Npz {
             let (index, column) = self.columns[want.index];
             let array = &self.arrays[index];
             let name = &array.name;
-            if array.element.is_none() {
+            if array
+                .element
+                .is_none_or(|e| e.kind == Kind::Text && !want.label)
+            {
                 return Err(refuse(format!(
                     "array `{name}` does not hold plain numbers; expected floats, integers or booleans"
                 )));
@@ -301,16 +316,21 @@ impl Source for Npz {
                     ));
                 }
             }
-            for (out, &(reader, column)) in block.columns.iter_mut().zip(&self.sources) {
+            let wanted = self.wanted.iter().map(|w| w.label);
+            for ((out, &(reader, column)), label) in
+                block.columns.iter_mut().zip(&self.sources).zip(wanted)
+            {
                 let reader = &self.readers[reader];
                 let array = &self.arrays[reader.array];
                 if let Some(element) = array.element {
                     let rows = reader.bytes.chunks_exact(array.width * element.size);
-                    out.extend(
-                        rows.map(|row| {
-                            element.number(&row[column * element.size..][..element.size])
-                        }),
-                    );
+                    let cells = rows.map(|row| &row[column * element.size..][..element.size]);
+                    if label {
+                        // As bytes: numbers beyond 2⁵³ would not be told apart.
+                        out.extend(cells.map(|cell| self.labels.number(&format!("{cell:?}"))));
+                    } else {
+                        out.extend(cells.map(|cell| element.number(cell)));
+                    }
                 }
             }
             block
@@ -318,7 +338,8 @@ impl Source for Npz {
                 .extend((1..=rows as u64).map(|k| self.rows_read + k));
             self.rows_read += rows as u64;
             let name = |k: usize| self.names[self.wanted[k].index].clone();
-            self.dropped += sift(&self.path, block, name, self.options.drop_missing)?;
+            let drop_missing = self.options.drop_missing;
+            self.dropped += sift(&self.path, block, name, drop_missing, &mut self.pending)?;
             if block.rows() > 0 {
                 return Ok(());
             }

@@ -27,6 +27,8 @@ pub(super) struct Parquet {
     leaves: Vec<usize>,
     wanted: Vec<Found>,
     columns: Vec<Column>,
+    /// The first point in time of each wanted column that holds such.
+    origins: Vec<Option<i64>>,
     labels: Labels,
     /// The row group that comes next, and the rows left in the present one.
     next_group: usize,
@@ -34,6 +36,8 @@ pub(super) struct Parquet {
     rows_read: u64,
     options: ReadOptions,
     dropped: u64,
+    /// Rows left out since the last one that was kept.
+    pending: u64,
 }
 
 /// A column of the present row group.
@@ -49,8 +53,12 @@ struct Column {
 enum Meaning {
     Plain,
     Unsigned,
-    /// Times (as seconds) and decimals.
+    /// Times of day, and decimals.
     Scaled(f64),
+    /// Points in time, as seconds since the first of the file: since 1970 they would lose their last digits.
+    Instant(f64),
+    /// Half precision.
+    Half,
 }
 
 fn meaning(column: &ColumnDescriptor) -> Meaning {
@@ -60,15 +68,18 @@ fn meaning(column: &ColumnDescriptor) -> Meaning {
         TimeUnit::NANOS => 1e-9,
     };
     match column.logical_type_ref() {
-        Some(LogicalType::Timestamp(t)) => return Meaning::Scaled(second(&t.unit)),
+        Some(LogicalType::Timestamp(t)) => return Meaning::Instant(second(&t.unit)),
         Some(LogicalType::Time(t)) => return Meaning::Scaled(second(&t.unit)),
         Some(LogicalType::Decimal(d)) => return Meaning::Scaled(10f64.powi(-d.scale)),
+        Some(LogicalType::Float16) => return Meaning::Half,
         Some(LogicalType::Integer(i)) if !i.is_signed => return Meaning::Unsigned,
         _ => {}
     }
     match column.converted_type() {
-        ConvertedType::TIMESTAMP_MILLIS | ConvertedType::TIME_MILLIS => Meaning::Scaled(1e-3),
-        ConvertedType::TIMESTAMP_MICROS | ConvertedType::TIME_MICROS => Meaning::Scaled(1e-6),
+        ConvertedType::TIMESTAMP_MILLIS => Meaning::Instant(1e-3),
+        ConvertedType::TIMESTAMP_MICROS => Meaning::Instant(1e-6),
+        ConvertedType::TIME_MILLIS => Meaning::Scaled(1e-3),
+        ConvertedType::TIME_MICROS => Meaning::Scaled(1e-6),
         ConvertedType::DECIMAL => Meaning::Scaled(10f64.powi(-column.type_scale())),
         ConvertedType::UINT_8
         | ConvertedType::UINT_16
@@ -127,12 +138,14 @@ impl Parquet {
             leaves,
             wanted: Vec::new(),
             columns: Vec::new(),
+            origins: Vec::new(),
             labels: Labels::default(),
             next_group: 0,
             left: 0,
             rows_read: 0,
             options,
             dropped: 0,
+            pending: 0,
         })
     }
 
@@ -195,20 +208,77 @@ fn read_typed<T: DataType>(
     Ok(found)
 }
 
+/// A whole number in big-endian bytes, as decimals are stored.
+fn whole(bytes: &[u8]) -> f64 {
+    let negative = bytes.first().is_some_and(|b| b & 0x80 != 0);
+    let size = |b: &u8| f64::from(if negative { !b } else { *b });
+    let value = bytes.iter().fold(0.0, |sum, b| sum * 256.0 + size(b));
+    if negative { -value - 1.0 } else { value }
+}
+
+/// A number in half precision.
+fn half(bytes: &[u8]) -> f64 {
+    let &[low, high] = bytes else {
+        return f64::NAN;
+    };
+    let bits = u16::from_le_bytes([low, high]);
+    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
+    let size = match exponent {
+        0 => fraction * 2f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        e => (1.0 + fraction / 1024.0) * 2f64.powi(e - 15),
+    };
+    if bits >> 15 == 1 { -size } else { size }
+}
+
 impl Column {
     fn read(
         &mut self,
         rows: usize,
         out: &mut Vec<f64>,
         labels: Option<&mut Labels>,
+        origin: &mut Option<i64>,
     ) -> Result<Option<usize>, ParquetError> {
         use ColumnReader::*;
         let present = self.present;
         let (unsigned, scale) = match self.meaning {
-            Meaning::Plain => (false, 1.0),
+            Meaning::Plain | Meaning::Half => (false, 1.0),
             Meaning::Unsigned => (true, 1.0),
-            Meaning::Scaled(scale) => (false, scale),
+            Meaning::Scaled(scale) | Meaning::Instant(scale) => (false, scale),
         };
+        let decimal = matches!(self.meaning, Meaning::Scaled(_));
+        if let Some(labels) = labels {
+            // As text: numbers beyond 2⁵³ would not be told apart.
+            let out = &mut *out;
+            return match &mut self.reader {
+                BoolColumnReader(r) => {
+                    read_typed(r, present, rows, out, |v| labels.number(&v.to_string()))
+                }
+                Int32ColumnReader(r) => {
+                    read_typed(r, present, rows, out, |v| labels.number(&v.to_string()))
+                }
+                Int64ColumnReader(r) => {
+                    read_typed(r, present, rows, out, |v| labels.number(&v.to_string()))
+                }
+                Int96ColumnReader(r) => {
+                    read_typed(r, present, rows, out, |v| labels.number(&v.to_string()))
+                }
+                FloatColumnReader(r) => {
+                    read_typed(r, present, rows, out, |v| labels.number(&v.to_string()))
+                }
+                DoubleColumnReader(r) => {
+                    read_typed(r, present, rows, out, |v| labels.number(&v.to_string()))
+                }
+                ByteArrayColumnReader(r) => read_typed(r, present, rows, out, |v| {
+                    labels.number(&format!("{:?}", v.data()))
+                }),
+                FixedLenByteArrayColumnReader(r) => read_typed(r, present, rows, out, |v| {
+                    labels.number(&format!("{:?}", v.data()))
+                }),
+            }
+            .map(Some);
+        }
         match &mut self.reader {
             BoolColumnReader(r) => {
                 read_typed(r, present, rows, out, |v| f64::from(u8::from(*v))).map(Some)
@@ -222,19 +292,31 @@ impl Column {
             Int64ColumnReader(r) if unsigned => {
                 read_typed(r, present, rows, out, |v| v.cast_unsigned() as f64).map(Some)
             }
+            Int64ColumnReader(r) if matches!(self.meaning, Meaning::Instant(_)) => {
+                let origin = &mut *origin;
+                read_typed(r, present, rows, out, |v| {
+                    let first = *origin.get_or_insert(*v);
+                    v.wrapping_sub(first) as f64 * scale
+                })
+                .map(Some)
+            }
             Int64ColumnReader(r) => {
                 read_typed(r, present, rows, out, |v| *v as f64 * scale).map(Some)
             }
             FloatColumnReader(r) => read_typed(r, present, rows, out, |v| f64::from(*v)).map(Some),
             DoubleColumnReader(r) => read_typed(r, present, rows, out, |v| *v).map(Some),
-            ByteArrayColumnReader(r) => match labels {
-                Some(labels) => read_typed(r, present, rows, out, |v| {
-                    labels.number(&String::from_utf8_lossy(v.data()))
-                })
-                .map(Some),
-                None => Ok(None),
-            },
-            Int96ColumnReader(_) | FixedLenByteArrayColumnReader(_) => Ok(None),
+            ByteArrayColumnReader(r) if decimal => {
+                read_typed(r, present, rows, out, |v| whole(v.data()) * scale).map(Some)
+            }
+            FixedLenByteArrayColumnReader(r) if decimal => {
+                read_typed(r, present, rows, out, |v| whole(v.data()) * scale).map(Some)
+            }
+            FixedLenByteArrayColumnReader(r) if matches!(self.meaning, Meaning::Half) => {
+                read_typed(r, present, rows, out, |v| half(v.data())).map(Some)
+            }
+            ByteArrayColumnReader(_) | Int96ColumnReader(_) | FixedLenByteArrayColumnReader(_) => {
+                Ok(None)
+            }
         }
     }
 }
@@ -245,6 +327,7 @@ impl Source for Parquet {
     }
 
     fn select(&mut self, wanted: Vec<Found>) -> Result<()> {
+        self.origins = vec![None; wanted.len()];
         self.wanted = wanted;
         Ok(())
     }
@@ -261,20 +344,21 @@ impl Source for Parquet {
                 return Ok(());
             }
             let rows = rows.min(self.left);
-            for ((column, out), want) in self
+            for (((column, out), want), origin) in self
                 .columns
                 .iter_mut()
                 .zip(&mut block.columns)
                 .zip(&self.wanted)
+                .zip(&mut self.origins)
             {
                 let labels = want.label.then_some(&mut self.labels);
-                let found = guarded(&self.path, || column.read(rows, out, labels))?;
+                let found = guarded(&self.path, || column.read(rows, out, labels, origin))?;
                 match found {
                     None => {
                         return Err(Error::Format {
                             path: self.path.clone(),
                             reason: format!(
-                                "column `{}` holds text or bytes; expected numbers",
+                                "column `{}` holds text, bytes or another kind of value that is no number; expected numbers, booleans, times or decimals",
                                 self.names[want.index]
                             ),
                         });
@@ -297,10 +381,33 @@ impl Source for Parquet {
             self.left -= rows;
             self.rows_read += rows as u64;
             let name = |k: usize| self.names[self.wanted[k].index].clone();
-            self.dropped += sift(&self.path, block, name, self.options.drop_missing)?;
+            let drop_missing = self.options.drop_missing;
+            self.dropped += sift(&self.path, block, name, drop_missing, &mut self.pending)?;
             if block.rows() > 0 {
                 return Ok(());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_and_halves_are_understood() {
+        assert_eq!(whole(&[0x01, 0x00]), 256.0);
+        assert_eq!(whole(&[0xff, 0xfe]), -2.0);
+        assert_eq!(whole(&[]), 0.0);
+        for (bits, value) in [
+            (0x3c00u16, 1.0),
+            (0xc000, -2.0),
+            (0x3555, 0.333_251_953_125),
+            (0x0001, 2f64.powi(-24)),
+            (0x7c00, f64::INFINITY),
+        ] {
+            assert_eq!(half(&bits.to_le_bytes()), value);
+        }
+        assert!(half(&0x7e00u16.to_le_bytes()).is_nan() && half(&[1]).is_nan());
     }
 }

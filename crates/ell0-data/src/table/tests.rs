@@ -23,6 +23,7 @@ fn read(bytes: &[u8], name: &str, wanted: &[&str], drop_missing: bool) -> Result
         Block {
             columns: vec![Vec::new(); wanted.len()],
             places: Vec::new(),
+            skipped: Vec::new(),
         },
         Block::default(),
     );

@@ -64,10 +64,12 @@ impl fmt::Display for Method {
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
     /// The smallest model whose validation error is within one standard error of the least, or below the error of the targets themselves; by BIC where there are no
-    /// validation data.
+    /// validation data, or a single part of them.
     OneStandardError,
     /// The least validation error.
     Validation,
+    /// The smallest model whose validation error is at most this share above the least.
+    Within(f64),
     /// The least BIC.
     Bic,
     /// The least AICc.
@@ -91,7 +93,7 @@ pub struct Line {
     pub train_error: f64,
     /// Mean squared error on the validation data and its standard error over their parts.
     pub validation_error: Option<f64>,
-    /// Standard error of the validation error; 0 for a single part.
+    /// Standard error of the validation error; none for a single part.
     pub validation_deviation: Option<f64>,
     /// N ln(error) + terms·ln N.
     pub bic: f64,
@@ -313,13 +315,29 @@ impl Path {
         };
         let validated = last.validation_error.is_some();
         Ok(match rule {
-            Rule::OneStandardError if !validated => least(&|l| l.bic),
+            // Without a standard error there is nothing to be within.
+            Rule::OneStandardError if last.validation_deviation.is_none() => least(&|l| l.bic),
             Rule::Validation if !validated => {
                 return Err(Error::parameter(
                     "rule",
                     "validation",
                     "there are no validation data; choose by BIC, AICc, the number of terms or λ",
                 ));
+            }
+            Rule::Within(share) => {
+                let ok = share >= 0.0 && share.is_finite() && validated;
+                require(
+                    ok,
+                    "share",
+                    share,
+                    "it must be finite and not negative, and there must be validation data",
+                )?;
+                let best = least(&error);
+                let limit = error(best) * (1.0 + share);
+                self.lines
+                    .iter()
+                    .find(|line| error(line) <= limit)
+                    .unwrap_or(best)
             }
             Rule::Validation => least(&error),
             Rule::OneStandardError => {
@@ -408,7 +426,7 @@ fn line(
         lambda: 0.0,
         train_error,
         validation_error: validated.then_some(mean),
-        validation_deviation: validated.then_some(deviation),
+        validation_deviation: (parts.len() > 1).then_some(deviation),
         bic: likelihood + k * n.ln(),
         aicc: likelihood + 2.0 * k + 2.0 * k * (k + 1.0) / (n - k - 1.0).max(1.0),
         coefficients,

@@ -206,6 +206,12 @@ impl Features {
         self.terms.is_empty()
     }
 
+    /// Operations that it takes to compute all terms of one row: products, reciprocals and calls of functions.
+    pub fn operations(&self) -> usize {
+        let free = |operation: &Operation| matches!(operation, Operation::One | Operation::Copy(_));
+        self.steps.iter().filter(|(_, o)| !free(o)).count()
+    }
+
     /// Room for blocks of at most `rows` rows.
     pub fn workspace(&self, rows: usize) -> Workspace {
         Workspace {

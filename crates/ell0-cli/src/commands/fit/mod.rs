@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, bail, ensure};
-use clap::Args;
+use clap::{Args, Parser};
 use ell0::{
     dictionary::{
         Line, Method, Path, PathConfig, Problem, Rule, Statistics, inclusion_probabilities,
@@ -58,7 +58,7 @@ pub struct Fit {
 }
 
 /// Everything that a fit depends on.
-#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
     /// How terms are chosen: exact, sampled, stlsq, lasso or ols
@@ -79,6 +79,13 @@ pub struct Settings {
     seed: u64,
     #[command(flatten)]
     data: DataArgs,
+}
+
+/// The settings when nothing is said.
+#[derive(Parser)]
+struct Bare {
+    #[command(flatten)]
+    settings: Settings,
 }
 
 /// How terms are chosen.
@@ -133,9 +140,9 @@ impl Fit {
         let settings = match &self.config {
             None => self.settings.clone(),
             Some(file) => {
-                if !self.settings.data.files.is_empty() {
+                if self.settings != Bare::parse_from(["ell0"]).settings {
                     return Err(usage(
-                        "--config repeats a run with its own data; leave the files out",
+                        "--config repeats a run with its own data and options; leave the files and all options but --out, --force and --json out, or edit a copy of the file",
                     ));
                 }
                 read_config(file)?
@@ -221,9 +228,13 @@ impl Settings {
                 other.display()
             );
         }
+        let said = DataArgs {
+            files: vec![],
+            ..self.data.clone()
+        };
         ensure!(
-            self.data.states.is_empty() && self.data.inputs.is_empty(),
-            "statistics already say which columns are which; leave out --states and --inputs"
+            said == Bare::parse_from(["ell0"]).settings.data,
+            "statistics already say which columns are which, what the law gives and what the candidate terms are; leave out --states, --inputs, --library and the like"
         );
         for (file, part) in rest {
             let same = part.library == first.library
@@ -247,6 +258,15 @@ impl Settings {
     }
 
     fn fit(&self) -> anyhow::Result<Found> {
+        ensure!(
+            self.terms.is_none() || self.lambda.is_none(),
+            "both a number of terms and a price of a term were given; one of them is enough"
+        );
+        ensure!(
+            self.prior > 0.0 && self.prior < 1.0,
+            "--prior {} is not allowed: a probability strictly between 0 and 1",
+            self.prior
+        );
         let given = self.given_parts()?;
         if !given.is_empty() {
             ensure!(

@@ -61,7 +61,7 @@ pub fn tables(
     let how = match settings.rule() {
         Rule::Terms(terms) => format!("{terms} terms were asked for"),
         Rule::Lambda(lambda) => format!("the least error + {lambda} × terms"),
-        _ => "the smallest law whose error on held-out data is within one standard error of the least, or no larger than the error of the targets themselves".into(),
+        _ => "the smallest law whose error on held-out data is within one standard error of the least, or no larger than twice what noise and differencing leave in the targets themselves".into(),
     };
     writeln!(out, "Choice: {how}.")?;
     writeln!(

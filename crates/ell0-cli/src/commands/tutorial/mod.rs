@@ -1,0 +1,340 @@
+//! `ell0 tutorial`: the seed's experiments, one after the other.
+
+mod data;
+mod models;
+mod results;
+mod train;
+
+use std::{
+    fmt::Write as _,
+    io::{IsTerminal, Write, stderr, stdout},
+    path::{Path, PathBuf},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
+
+use anyhow::{Context, bail, ensure};
+use clap::{Args, Subcommand};
+use ell0::training::EpochRecord;
+use ell0_data::write::write_whole;
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use serde::{Deserialize, Serialize};
+
+use crate::run_dir::may_replace;
+
+use self::{
+    data::Data,
+    models::{Kind, Task},
+    train::{Done, Row, Run},
+};
+
+/// Learn how the pendulum moves and what it is rewarded for, in eight ways each
+///
+/// Section 4.1 of Botteghi and Fasel, "Sparsifying parametric models with L0 regularization": a network, a network with gates, and dictionaries of polynomial and Fourier terms, trained on 1000 episodes of a random
+/// policy and tested on 100 others; beside them the same dictionaries by the exact method.
+#[derive(Args)]
+pub struct Tutorial {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// The observation after a step
+    Dynamics(Options),
+    /// The reward of a step
+    Reward(Options),
+}
+
+#[derive(Args)]
+struct Options {
+    /// Epochs of 781 batches
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..))]
+    epochs: u64,
+    /// 25 epochs: under a minute
+    #[arg(long, conflicts_with = "epochs")]
+    quick: bool,
+    /// Seed of the data, the weights, the batches and the gates
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Factor of the published prices of a weight [default: 0.25 for dynamics, 1 for reward]
+    #[arg(long, value_name = "F")]
+    lambda_factor: Option<f64>,
+    /// Folder of the run [default: one in runs/ with the task and the seed in its name]
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Go on with the run in the folder, as it was begun
+    #[arg(long, conflicts_with_all = ["epochs", "quick", "force", "lambda_factor"])]
+    resume: bool,
+    /// Begin anew if the folder exists
+    #[arg(long)]
+    force: bool,
+    /// Print the results as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Everything that a run depends on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    task: Task,
+    epochs: u64,
+    seed: u64,
+    lambda_factor: f64,
+}
+
+/// What a run leaves in its folder.
+const OURS: &[&str] = &[
+    "config.toml",
+    "checkpoints",
+    "models",
+    "metrics.jsonl",
+    "results.json",
+    "figure.svg",
+    "figure.png",
+];
+
+const QUICK: u64 = 25;
+
+impl Tutorial {
+    pub fn run(&self) -> anyhow::Result<()> {
+        match &self.what {
+            What::Dynamics(options) => options.run(Task::Dynamics),
+            What::Reward(options) => options.run(Task::Reward),
+        }
+    }
+}
+
+impl Options {
+    fn folder(&self, task: Task) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| {
+            let quick = if self.quick { "-quick" } else { "" };
+            Path::new("runs").join(format!("tutorial-{}-seed{}{quick}", task.name(), self.seed))
+        })
+    }
+
+    /// Makes the folder, or reads what the run in it was begun with.
+    fn prepare(&self, task: Task, folder: &Path) -> anyhow::Result<Config> {
+        let file = folder.join("config.toml");
+        if self.resume {
+            let text = std::fs::read_to_string(&file)
+                .with_context(|| format!("{} holds no run to go on with", folder.display()))?;
+            let config: Config = toml::from_str(&text).with_context(|| {
+                format!("{} is not the config.toml of a tutorial", file.display())
+            })?;
+            ensure!(
+                config.task == task,
+                "{} holds a run of `ell0 tutorial {}`",
+                folder.display(),
+                config.task.name()
+            );
+            return Ok(config);
+        }
+        if folder.exists() {
+            ensure!(
+                self.force,
+                "the folder {} exists; --resume goes on with the run in it, --force begins anew",
+                folder.display()
+            );
+            may_replace(folder, OURS)?;
+            std::fs::remove_dir_all(folder)
+                .with_context(|| format!("cannot replace {}", folder.display()))?;
+        }
+        for inside in ["checkpoints", "models"] {
+            std::fs::create_dir_all(folder.join(inside))
+                .with_context(|| format!("cannot write the folder {}", folder.display()))?;
+        }
+        let config = Config {
+            task,
+            epochs: if self.quick { QUICK } else { self.epochs },
+            seed: self.seed,
+            lambda_factor: self.lambda_factor.unwrap_or(task.lambda_factor()),
+        };
+        ensure!(
+            config.lambda_factor >= 0.0 && config.lambda_factor.is_finite(),
+            "--lambda-factor {} is not allowed: it must be finite and not negative",
+            config.lambda_factor
+        );
+        let head = format!(
+            "# Made by ell0 {} with `ell0 tutorial {}`.\n\n",
+            env!("CARGO_PKG_VERSION"),
+            task.name()
+        );
+        write_whole(&file, (head + &toml::to_string(&config)?).as_bytes())?;
+        Ok(config)
+    }
+
+    fn run(&self, task: Task) -> anyhow::Result<()> {
+        let folder = self.folder(task);
+        let config = self.prepare(task, &folder)?;
+        let began = Instant::now();
+        let data = Data::collect(task, config.seed)?;
+        let run = Run {
+            task,
+            epochs: config.epochs,
+            seed: config.seed,
+            lambda_factor: config.lambda_factor,
+            folder: &folder,
+            data: &data,
+        };
+        let rows = side_by_side(&run)?;
+        let json = serde_json::to_string_pretty(&rows)? + "\n";
+        let figure = results::figure(task, &rows);
+        write_whole(folder.join("figure.svg"), figure.svg().as_bytes())?;
+        write_whole(folder.join("figure.png"), &figure.png(2.0)?)?;
+        write_whole(folder.join("results.json"), json.as_bytes())?;
+        let mut screen = stdout().lock();
+        if self.json {
+            screen.write_all(json.as_bytes())?;
+            return Ok(());
+        }
+        writeln!(
+            screen,
+            "{} of {}, {} epochs, seed {}\n",
+            match task {
+                Task::Dynamics => "Transition models",
+                Task::Reward => "Reward models",
+            },
+            data::ENVIRONMENT,
+            config.epochs,
+            config.seed
+        )?;
+        results::table(&mut screen, task, &rows)?;
+        results::equations(&mut screen, &rows)?;
+        writeln!(
+            screen,
+            "{:.0} s in all. Results, models, metrics and the figure are in {}",
+            began.elapsed().as_secs_f64(),
+            folder.display()
+        )?;
+        Ok(())
+    }
+}
+
+/// Trains all models, as many at a time as there are cores. Every model has its own random stream, so the order does not matter.
+fn side_by_side(run: &Run) -> anyhow::Result<Vec<Row>> {
+    let bars = MultiProgress::new();
+    let style =
+        ProgressStyle::with_template("{prefix:26} {bar:24} {pos:>4}/{len:<4} {msg} ({eta} left)")
+            .unwrap_or(ProgressStyle::default_bar());
+    let bar = |kind: &Kind| {
+        let length = match kind {
+            Kind::Exact(_) => 1,
+            _ => run.epochs,
+        };
+        let bar = bars.add(ProgressBar::new(length).with_style(style.clone()));
+        bar.set_prefix(kind.name());
+        bar
+    };
+    let bars: Vec<ProgressBar> = Kind::ALL.iter().map(bar).collect();
+    let histories: Vec<Mutex<Vec<EpochRecord>>> =
+        Kind::ALL.iter().map(|_| Mutex::default()).collect();
+    let metrics = Mutex::new(Instant::now());
+    let done: Vec<Mutex<Option<anyhow::Result<Done>>>> =
+        Kind::ALL.iter().map(|_| Mutex::default()).collect();
+    let next = AtomicUsize::new(0);
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let plain = !stderr().is_terminal();
+    let work = || {
+        // The slowest come first, so that no core idles at the end.
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&kind) = Kind::ALL.get(index) else {
+                return;
+            };
+            let result = run.train(kind, |record| {
+                if let Ok(mut history) = histories[index].lock() {
+                    history.push(*record);
+                }
+                bars[index].set_position(record.epoch);
+                bars[index].set_message(format!(
+                    "test {:.2e}, {} active",
+                    record.test_error.unwrap_or(f64::NAN),
+                    record.active_weights
+                ));
+                // Now and then, for those who look at the file while it grows.
+                if let Ok(mut written) = metrics.try_lock()
+                    && written.elapsed().as_secs() >= 2
+                {
+                    let _ = write_metrics(run, &histories);
+                    *written = Instant::now();
+                }
+            });
+            if let Ok(done) = &result {
+                let row = &done.row;
+                bars[index].finish_with_message(format!(
+                    "test {:.2e}, {} active",
+                    row.test_mse, row.active
+                ));
+                if plain {
+                    eprintln!(
+                        "{}: test error {:.3e}, {} of {} parameters active, {:.1} s",
+                        row.model, row.test_mse, row.active, row.parameters, row.seconds
+                    );
+                }
+            }
+            let failed = result.is_err();
+            if let Ok(mut slot) = done[index].lock() {
+                *slot = Some(result);
+            }
+            if failed {
+                // The others need not begin what cannot be finished.
+                next.store(Kind::ALL.len(), Ordering::Relaxed);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..cores.min(Kind::ALL.len())).for_each(|_| drop(scope.spawn(work)));
+    });
+    bars.iter().for_each(|bar| bar.finish_and_clear());
+    let mut rows = Vec::new();
+    for (slot, history) in done.into_iter().zip(&histories) {
+        let Ok(Some(result)) = slot.into_inner() else {
+            continue;
+        };
+        let Done { row, history: all } = result?;
+        if let Ok(mut history) = history.lock() {
+            *history = all;
+        }
+        rows.push(row);
+    }
+    if rows.len() != Kind::ALL.len() {
+        bail!("not all models were trained");
+    }
+    write_metrics(run, &histories)?;
+    Ok(rows)
+}
+
+/// One line for each epoch of each model.
+fn write_metrics(run: &Run, histories: &[Mutex<Vec<EpochRecord>>]) -> anyhow::Result<()> {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        task: Task,
+        model: &'a str,
+        #[serde(flatten)]
+        record: &'a EpochRecord,
+    }
+    let mut text = String::new();
+    for (kind, history) in Kind::ALL.iter().zip(histories) {
+        let Ok(history) = history.lock() else {
+            continue;
+        };
+        let model = kind.name();
+        for record in history.iter() {
+            let line = Line {
+                task: run.task,
+                model: &model,
+                record,
+            };
+            let _ = writeln!(text, "{}", serde_json::to_string(&line)?);
+        }
+    }
+    Ok(write_whole(
+        run.folder.join("metrics.jsonl"),
+        text.as_bytes(),
+    )?)
+}

@@ -1,0 +1,327 @@
+//! One model of the comparison, from the data to its row of the results.
+
+use std::{
+    ops::ControlFlow,
+    path::{Path as FilePath, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::Context;
+use ell0::{
+    dictionary::{Method, Path, PathConfig, Rule, Sampled, Statistics},
+    equation::{DictionaryTarget, Dynamics, Model},
+    features::Features,
+    network::Mlp,
+    rng::Stream,
+    training::{Dataset, EpochRecord, Observer, Trainer},
+};
+use ell0_data::write::write_whole;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    data::Data,
+    models::{Kind, Task, Terms},
+};
+
+/// A row of the results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    pub task: Task,
+    pub model: String,
+    /// Errors of the last epoch: on the training data the mean over its batches, with gates as drawn.
+    pub train_mse: f64,
+    pub test_mse: f64,
+    /// The least of all epochs, each by itself, as the seed's figure shows them.
+    pub best_train_mse: f64,
+    pub best_test_mse: f64,
+    pub parameters: usize,
+    pub active: usize,
+    /// Operations for one row after closed gates are removed: 2 for a weight, 1 for a bias, and those that the terms of a dictionary take.
+    pub flops: f64,
+    pub seconds: f64,
+    /// The equations, of a dictionary.
+    pub equations: Option<String>,
+    /// Of an exact dictionary: the test error of least squares with all of its terms.
+    pub all_terms_test_mse: Option<f64>,
+}
+
+/// What a finished model leaves.
+pub struct Done {
+    pub row: Row,
+    pub history: Vec<EpochRecord>,
+}
+
+/// Everything that training a model needs to know.
+pub struct Run<'a> {
+    pub task: Task,
+    pub epochs: u64,
+    pub seed: u64,
+    /// Factor of the published prices.
+    pub lambda_factor: f64,
+    pub folder: &'a FilePath,
+    pub data: &'a Data,
+}
+
+/// Of the path, the smallest law whose validation error is at most this share above the least. (The usual standard error is large here: rare rows where the speed limit binds carry
+/// most of the error of the dynamics, of whatever law.)
+const WITHIN: f64 = 0.03;
+
+/// Time between two checkpoints.
+const SAVE_EVERY: Duration = Duration::from_secs(1);
+
+impl Run<'_> {
+    /// Trains a model, or goes on with one that was interrupted. `progress` hears of every epoch.
+    pub fn train(&self, kind: Kind, progress: impl FnMut(&EpochRecord)) -> anyhow::Result<Done> {
+        let model = kind.name();
+        let result = match kind {
+            Kind::Network | Kind::SparseNetwork => self.network(kind, progress),
+            Kind::Sampled(terms) => self.sampled(kind, terms, progress),
+            Kind::Exact(terms) => self.exact(kind, terms),
+        };
+        result.with_context(|| format!("the model `{model}`"))
+    }
+
+    fn checkpoint(&self, kind: Kind) -> PathBuf {
+        self.folder
+            .join("checkpoints")
+            .join(kind.file() + ".safetensors")
+    }
+
+    fn network(&self, kind: Kind, progress: impl FnMut(&EpochRecord)) -> anyhow::Result<Done> {
+        let (train, test) = self.data.datasets()?;
+        let config = kind
+            .network(self.data.inputs.len(), self.data.targets.len())
+            .context("a network")?;
+        let stream = Stream::new(self.seed).split(&kind.file());
+        let model = Mlp::new(&config, &stream)?;
+        let (trainer, seconds) = self.run(kind, model, &train, &test, progress)?;
+        let best = trainer.best_model();
+        best_to_file(self.folder, kind, &trainer)?;
+        let size = best.complexity()?;
+        self.done(
+            kind,
+            &trainer,
+            seconds,
+            (size.parameters, size.active, size.compacted_flops),
+            None,
+        )
+    }
+
+    fn sampled(
+        &self,
+        kind: Kind,
+        terms: Terms,
+        progress: impl FnMut(&EpochRecord),
+    ) -> anyhow::Result<Done> {
+        let library = terms.library();
+        let features = library.features(&self.data.inputs)?;
+        let (mut statistics, parts) = self.data.train_statistics(&features)?;
+        for part in &parts {
+            statistics.merge(part)?;
+        }
+        let (train, test) = self.data.datasets()?;
+        let train = train.for_dictionary(&features, &statistics)?;
+        let stream = Stream::new(self.seed).split(&kind.file());
+        let (sampled, model) = Sampled::new(&statistics, Kind::dictionary_gates(), &stream)?;
+        let test = test.lifted(features.clone(), sampled.scales())?;
+        let (trainer, seconds) = self.run(kind, model, &train, &test, progress)?;
+        let coefficients = sampled.coefficients(&trainer.best_model())?;
+        let (size, equations) =
+            self.write_model(kind, &library.to_string(), &features, &coefficients)?;
+        self.done(kind, &trainer, seconds, size, Some(equations))
+    }
+
+    /// Trains, with a checkpoint now and then; the seconds of earlier attempts count.
+    fn run<'d>(
+        &self,
+        kind: Kind,
+        model: Mlp,
+        train: &'d Dataset,
+        test: &'d Dataset,
+        progress: impl FnMut(&EpochRecord),
+    ) -> anyhow::Result<(Trainer<'d>, f64)> {
+        let checkpoint = self.checkpoint(kind);
+        let clock_file = checkpoint.with_extension("seconds");
+        let config = kind.config(self.task, self.epochs, self.seed, self.lambda_factor)?;
+        let (mut trainer, mut seconds) = if checkpoint.exists() {
+            let seconds = std::fs::read_to_string(&clock_file).ok();
+            let seconds = seconds.and_then(|s| s.trim().parse().ok()).unwrap_or(0.0);
+            (Trainer::resume(&checkpoint, train, Some(test))?, seconds)
+        } else {
+            (Trainer::new(model, config, train, Some(test))?, 0.0)
+        };
+        let mut watch = Watch {
+            progress,
+            saved: Instant::now(),
+        };
+        for record in trainer.history() {
+            (watch.progress)(record);
+        }
+        // The observer breaks off when it is time to save; the trainer goes on where it was.
+        loop {
+            let began = Instant::now();
+            let outcome = trainer.fit(&mut watch)?;
+            seconds += began.elapsed().as_secs_f64();
+            trainer.save(&checkpoint)?;
+            write_whole(&clock_file, format!("{seconds}\n").as_bytes())?;
+            watch.saved = Instant::now();
+            if outcome != ell0::training::Outcome::Interrupted {
+                return Ok((trainer, seconds));
+            }
+        }
+    }
+
+    fn exact(&self, kind: Kind, terms: Terms) -> anyhow::Result<Done> {
+        let began = Instant::now();
+        let library = terms.library();
+        let features = library.features(&self.data.inputs)?;
+        let (mut train, validation) = self.data.train_statistics(&features)?;
+        let test = self.data.test_statistics(&features)?;
+        let config = PathConfig::default();
+        let supports = (0..self.data.targets.len())
+            .map(|target| {
+                let path = Path::new(&train, &[target], &validation, &config)?;
+                Ok(path.choose(Rule::Within(WITHIN))?.support.clone())
+            })
+            .collect::<ell0::Result<Vec<_>>>()?;
+        // The choice is made: its coefficients may learn from all rows.
+        for part in &validation {
+            train.merge(part)?;
+        }
+        let mut coefficients = Vec::new();
+        for (target, support) in supports.into_iter().enumerate() {
+            let path = Path::of_supports(&train, &[target], &[], &config, vec![support])?;
+            let line = path.lines().last().context("a law")?;
+            coefficients.extend_from_slice(&line.coefficients);
+        }
+        let error = |statistics: &Statistics, coefficients: &[f64]| -> ell0::Result<f64> {
+            let laws = coefficients.chunks_exact(features.len()).enumerate();
+            let errors = laws.map(|(k, law)| statistics.mean_squared_error(k, law));
+            let errors = errors.collect::<ell0::Result<Vec<_>>>()?;
+            Ok(errors.iter().sum::<f64>() / errors.len() as f64)
+        };
+        let (train_mse, test_mse) = (error(&train, &coefficients)?, error(&test, &coefficients)?);
+        let mut everything = Vec::new();
+        let ols = PathConfig {
+            method: Method::Ols,
+            ..config
+        };
+        for target in 0..self.data.targets.len() {
+            let path = Path::new(&train, &[target], &[], &ols)?;
+            everything.extend_from_slice(&path.lines().last().context("a law")?.coefficients);
+        }
+        let floor = error(&test, &everything)?;
+        let (size, equations) =
+            self.write_model(kind, &library.to_string(), &features, &coefficients)?;
+        let row = Row {
+            task: self.task,
+            model: kind.name(),
+            train_mse,
+            test_mse,
+            best_train_mse: train_mse,
+            best_test_mse: test_mse,
+            parameters: size.0,
+            active: size.1,
+            flops: size.2,
+            seconds: began.elapsed().as_secs_f64(),
+            equations: Some(equations),
+            all_terms_test_mse: Some(floor),
+        };
+        Ok(Done {
+            row,
+            history: Vec::new(),
+        })
+    }
+
+    /// Writes the model of a dictionary; its size and its equations.
+    fn write_model(
+        &self,
+        kind: Kind,
+        library: &str,
+        features: &Features,
+        coefficients: &[f64],
+    ) -> anyhow::Result<((usize, usize, f64), String)> {
+        let laws = coefficients.chunks_exact(features.len());
+        let targets: Vec<DictionaryTarget> = self
+            .data
+            .targets
+            .iter()
+            .zip(laws)
+            .map(|(target, law)| DictionaryTarget {
+                target: target.clone(),
+                coefficients: law.to_vec(),
+                probabilities: None,
+            })
+            .collect();
+        let model = Model::dictionary(features, library, &targets, Dynamics::Regression)?;
+        let file = self.folder.join("models").join(kind.file() + ".json");
+        write_whole(file, (model.to_json() + "\n").as_bytes())?;
+        let active = coefficients.iter().filter(|c| **c != 0.0).count();
+        let p = features.len();
+        let used: Vec<_> = (0..p)
+            .filter(|j| coefficients.iter().skip(*j).step_by(p).any(|c| *c != 0.0))
+            .map(|j| features.terms()[j].clone())
+            .collect();
+        let operations = if used.is_empty() {
+            0
+        } else {
+            Features::from_terms(features.inputs().to_vec(), used)?.operations()
+        };
+        let size = (coefficients.len(), active, (2 * active + operations) as f64);
+        Ok((size, model.text(5)))
+    }
+
+    fn done(
+        &self,
+        kind: Kind,
+        trainer: &Trainer,
+        seconds: f64,
+        (parameters, active, flops): (usize, usize, f64),
+        equations: Option<String>,
+    ) -> anyhow::Result<Done> {
+        let history = trainer.history().to_vec();
+        let last = history.last().context("at least one epoch")?;
+        let least = |value: &dyn Fn(&EpochRecord) -> f64| {
+            history.iter().map(value).fold(f64::INFINITY, f64::min)
+        };
+        let test = |r: &EpochRecord| r.test_error.unwrap_or(f64::INFINITY);
+        let row = Row {
+            task: self.task,
+            model: kind.name(),
+            train_mse: last.train_error,
+            test_mse: test(last),
+            best_train_mse: least(&|r| r.train_error),
+            best_test_mse: least(&test),
+            parameters,
+            active,
+            flops,
+            seconds,
+            equations,
+            all_terms_test_mse: None,
+        };
+        Ok(Done { row, history })
+    }
+}
+
+/// A network as a checkpoint, its best parameters included, beside the models of the dictionaries.
+fn best_to_file(folder: &FilePath, kind: Kind, trainer: &Trainer) -> anyhow::Result<()> {
+    let file = folder.join("models").join(kind.file() + ".safetensors");
+    Ok(write_whole(file, &trainer.to_bytes()?)?)
+}
+
+/// Hands epochs on, and breaks off when it is time to save.
+struct Watch<P> {
+    progress: P,
+    saved: Instant,
+}
+
+impl<P: FnMut(&EpochRecord)> Observer for Watch<P> {
+    fn epoch(&mut self, record: &EpochRecord) -> ControlFlow<()> {
+        (self.progress)(record);
+        if self.saved.elapsed() > SAVE_EVERY {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
