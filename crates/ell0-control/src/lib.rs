@@ -1,6 +1,7 @@
 //! Acting in a world: environments, policies, experience.
 //!
 //! - [`environment`]: what can be reset and stepped; [`Pendulum`](environment::Pendulum) as in Gymnasium; time limits; environments from text such as `pendulum(g=9.81)`.
+//! - [`agent`]: actors, critics, TD3.
 //! - [`policy`]: what chooses actions.
 //! - [`replay`]: experience, in a ring. [`episode`]: experience as columns of a table.
 //!
@@ -15,6 +16,7 @@
 //! # Ok::<(), ell0_control::Error>(())
 //! ```
 
+pub mod agent;
 pub mod environment;
 pub mod episode;
 pub mod error;

@@ -277,11 +277,14 @@ impl LayerPass {
         } else {
             &mut self.d_packed
         };
-        multiply(
-            MatMut::from_row_major_slice_mut(&mut d_effective[..k_in * k_out], k_in, k_out),
-            MatRef::from_column_major_slice(&input[..rows * k_in], rows, k_in).transpose(),
-            d,
-        );
+        // Without room for it, the gradient by the weights is not wanted.
+        if !(direct && d_effective.is_empty()) {
+            multiply(
+                MatMut::from_row_major_slice_mut(&mut d_effective[..k_in * k_out], k_in, k_out),
+                MatRef::from_column_major_slice(&input[..rows * k_in], rows, k_in).transpose(),
+                d,
+            );
+        }
         if step.needs_d_input || self.mode == Mode::UnitRows {
             let effective = if direct { step.weights } else { &self.packed };
             multiply(

@@ -250,6 +250,53 @@ impl Pass {
         Ok(())
     }
 
+    /// Overwrites `d_input` with the gradient by the inputs, column after column, and leaves the parameters alone: cheaper than [`backward`](Self::backward). Only for plain networks.
+    pub fn backward_to_input(&mut self, parameters: &[f32], d_input: &mut [f32]) -> Result<()> {
+        let (rows, architecture) = (self.rows, &self.architecture);
+        if rows == 0 {
+            return Err(Error::Empty {
+                what: "forward pass before this backward pass",
+            });
+        }
+        if let Some(layer) = architecture
+            .layers()
+            .iter()
+            .find(|layer| layer.gating != Gating::Plain)
+        {
+            return Err(Error::parameter(
+                "layer",
+                format!("{} gates", layer.gates()),
+                "only plain networks can leave their parameters alone",
+            ));
+        }
+        require_len("parameters", parameters.len(), architecture.parameter_len())?;
+        let size = rows * architecture.inputs();
+        require_len("gradient by the inputs", d_input.len(), size)?;
+        for index in (0..self.layers.len()).rev() {
+            let (before, rest) = self.layers.split_at_mut(index);
+            let (layer, _) = rest.split_first_mut().expect("index is in range");
+            let input = before.last().map_or(&self.input[..], LayerPass::output);
+            // Every unit of a plain network is open.
+            let every: Vec<usize> = (0..architecture.layers()[index].outputs).collect();
+            layer.backward(Backward {
+                layer: &architecture.layers()[index],
+                weights: &parameters[architecture.weights(index)],
+                input,
+                open_outputs: &every,
+                rows,
+                d: &mut self.d,
+                d_input: &mut self.d_next,
+                needs_d_input: true,
+                weight_gradient: &mut [],
+                bias_gradient: &mut [],
+                log_alpha_gradient: &mut [],
+            });
+            std::mem::swap(&mut self.d, &mut self.d_next);
+        }
+        d_input.copy_from_slice(&self.d[..size]);
+        Ok(())
+    }
+
     /// Numbers of open inputs of each layer in the last forward pass.
     pub fn open_units(&self) -> impl Iterator<Item = usize> + '_ {
         self.layers.iter().map(|layer| layer.open().len())

@@ -50,6 +50,7 @@ enum What {
 }
 
 #[derive(Args)]
+#[command(allow_negative_numbers = true)]
 struct Options {
     /// Epochs of 781 batches
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..))]
@@ -134,6 +135,17 @@ impl Options {
             );
             return Ok(config);
         }
+        let config = Config {
+            task,
+            epochs: if self.quick { QUICK } else { self.epochs },
+            seed: self.seed,
+            lambda_factor: self.lambda_factor.unwrap_or(task.lambda_factor()),
+        };
+        ensure!(
+            config.lambda_factor >= 0.0 && config.lambda_factor.is_finite(),
+            "--lambda-factor {} is not allowed: it must be finite and not negative",
+            config.lambda_factor
+        );
         if folder.exists() {
             ensure!(
                 self.force,
@@ -148,17 +160,6 @@ impl Options {
             std::fs::create_dir_all(folder.join(inside))
                 .with_context(|| format!("cannot write the folder {}", folder.display()))?;
         }
-        let config = Config {
-            task,
-            epochs: if self.quick { QUICK } else { self.epochs },
-            seed: self.seed,
-            lambda_factor: self.lambda_factor.unwrap_or(task.lambda_factor()),
-        };
-        ensure!(
-            config.lambda_factor >= 0.0 && config.lambda_factor.is_finite(),
-            "--lambda-factor {} is not allowed: it must be finite and not negative",
-            config.lambda_factor
-        );
         let head = format!(
             "# Made by ell0 {} with `ell0 tutorial {}`.\n\n",
             env!("CARGO_PKG_VERSION"),

@@ -1,0 +1,419 @@
+//! Twin delayed deep deterministic policy gradients (Fujimoto, van Hoof and Meger 2018), one update a function.
+
+use ell0::{
+    gates::Penalty,
+    network::{
+        Activation, Architecture, Draw, Init, Loss, Mlp, MlpConfig, Noise as GateNoise, Pass,
+    },
+    rng::{Generator, Stream},
+    training::{Adam, AdamConfig},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{Actor, ActorPass};
+use crate::{
+    error::{Error, Result, require_size},
+    replay::Batch,
+};
+
+/// The settings of an update.
+///
+/// | parameter | default | meaning |
+/// | --- | --- | --- |
+/// | `discount` | 0.99 | worth of the next step's return |
+/// | `tau` | 0.005 | share of the networks that their targets take over at a time |
+/// | `twin` | yes | two critics, of which the lower is believed; no: one, as in DDPG |
+/// | `policy_delay` | 2 | updates of the critics for one of the policy; 1 in DDPG |
+/// | `smoothing` | 0.2 | noise on the actions of the target policy, relative to their range; 0 in DDPG |
+/// | `smoothing_clip` | 0.5 | its greatest size, relative to the range |
+/// | `critic_rate` | 3e-4 | learning rate of the critics |
+/// | `actor_rate` | 3e-4 | learning rate of the policy's weights |
+/// | `gate_rate` | as `actor_rate` | learning rate of the policy's gates |
+/// | `truncation_ends` | no | whether the bootstrap is cut where an episode was only cut off (the published code does) |
+/// | `sampled_targets` | no | whether gates are drawn in the target policy, too (the published code does) |
+/// | `batch` | 256 | rows of a batch |
+/// | `critic_hidden` | 256, 256 | hidden widths of the critics |
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs, reason = "the table above documents every field")]
+pub struct Td3Config {
+    pub discount: f64,
+    pub tau: f64,
+    pub twin: bool,
+    pub policy_delay: u64,
+    pub smoothing: f64,
+    pub smoothing_clip: f64,
+    pub critic_rate: f64,
+    pub actor_rate: f64,
+    pub gate_rate: Option<f64>,
+    pub truncation_ends: bool,
+    pub sampled_targets: bool,
+    pub batch: usize,
+    pub critic_hidden: Vec<usize>,
+}
+
+impl Default for Td3Config {
+    fn default() -> Self {
+        Td3Config {
+            discount: 0.99,
+            tau: 0.005,
+            twin: true,
+            policy_delay: 2,
+            smoothing: 0.2,
+            smoothing_clip: 0.5,
+            critic_rate: 3e-4,
+            actor_rate: 3e-4,
+            gate_rate: None,
+            truncation_ends: false,
+            sampled_targets: false,
+            batch: 256,
+            critic_hidden: vec![256, 256],
+        }
+    }
+}
+
+impl Td3Config {
+    /// Deep deterministic policy gradients (Lillicrap et al. 2015): the same with one critic, no delay, no smoothing.
+    pub fn ddpg() -> Self {
+        Td3Config {
+            twin: false,
+            policy_delay: 1,
+            smoothing: 0.0,
+            ..Td3Config::default()
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let parameter = |name: &str, value: f64, ok: bool, expected: &'static str| {
+            if ok {
+                Ok(())
+            } else {
+                Err(Error::Parameter {
+                    name: name.into(),
+                    value,
+                    expected,
+                })
+            }
+        };
+        let share = "it must lie in [0, 1]";
+        parameter(
+            "discount",
+            self.discount,
+            (0.0..=1.0).contains(&self.discount),
+            share,
+        )?;
+        parameter("tau", self.tau, (0.0..=1.0).contains(&self.tau), share)?;
+        let size = "it must be finite and not negative";
+        for (name, value) in [
+            ("smoothing", self.smoothing),
+            ("smoothing_clip", self.smoothing_clip),
+        ] {
+            parameter(name, value, value >= 0.0 && value.is_finite(), size)?;
+        }
+        for (name, value) in [
+            ("critic_rate", self.critic_rate),
+            ("actor_rate", self.actor_rate),
+            ("gate_rate", self.gate_rate.unwrap_or(self.actor_rate)),
+        ] {
+            let ok = value > 0.0 && value.is_finite();
+            parameter(name, value, ok, "it must be positive and finite")?;
+        }
+        let one = "it must be at least 1";
+        let delay = self.policy_delay;
+        parameter("policy_delay", delay as f64, delay >= 1, one)?;
+        parameter("batch", self.batch as f64, self.batch >= 1, one)
+    }
+}
+
+/// A function with the parameters of its target, its optimizer and its gradient.
+#[derive(Clone, Debug)]
+pub(super) struct Learner {
+    pub parameters: Vec<f32>,
+    pub target: Vec<f32>,
+    pub adam: Adam,
+    gradient: Vec<f32>,
+}
+
+impl Learner {
+    fn new(parameters: &[f32]) -> Result<Self> {
+        Ok(Learner {
+            parameters: parameters.to_vec(),
+            target: parameters.to_vec(),
+            adam: Adam::new(AdamConfig::default(), parameters.len())?,
+            gradient: vec![0.0; parameters.len()],
+        })
+    }
+
+    /// θ' ← τθ + (1−τ)θ'.
+    fn follow(&mut self, tau: f64) {
+        let (take, keep) = (tau as f32, (1.0 - tau) as f32);
+        let pairs = self.target.iter_mut().zip(&self.parameters);
+        pairs.for_each(|(t, p)| *t = take.mul_add(*p, keep * *t));
+    }
+}
+
+/// The randomness of one update.
+#[derive(Clone, Debug, Default)]
+pub struct Noise {
+    /// Standard normal numbers for the smoothing of the target policy, a column for each component of the action.
+    pub smoothing: Vec<f32>,
+    /// Uniform numbers for the gates of the policy and of its target: those drawn for the batch, and those for each row.
+    gates: [(Vec<f32>, Vec<f32>); 2],
+}
+
+/// What an update did.
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct UpdateRecord {
+    /// Sum of the critics' mean squared errors.
+    pub critic_loss: f64,
+    /// −mean Q of the policy's actions, if the policy was updated.
+    pub actor_loss: Option<f64>,
+    /// Mean size of the targets of the critics: the scale of Q.
+    pub q_scale: f64,
+}
+
+/// A policy and its critics in training.
+#[derive(Clone, Debug)]
+pub struct Td3 {
+    config: Td3Config,
+    actor: Actor,
+    pub(super) policy: Learner,
+    pub(super) critics: Vec<Learner>,
+    pub(super) updates: u64,
+    actor_pass: ActorPass,
+    critic_passes: Vec<Pass>,
+    /// Observation and action side by side, columns after columns: what a critic sees.
+    seen: Vec<f32>,
+    d_seen: Vec<f32>,
+    target: Vec<f32>,
+    critic_architecture: Architecture,
+}
+
+impl Td3 {
+    /// An agent with random critics.
+    pub fn new(config: Td3Config, actor: Actor, stream: &Stream) -> Result<Self> {
+        config.check()?;
+        let inputs = actor.observations() + actor.max_action().len();
+        let mut dims = vec![inputs];
+        dims.extend_from_slice(&config.critic_hidden);
+        dims.push(1);
+        let network = MlpConfig {
+            init: Init::Torch,
+            ..MlpConfig::new(dims, Activation::Relu)
+        };
+        let critics: Vec<Mlp> = (0..if config.twin { 2 } else { 1 })
+            .map(|k| Mlp::new(&network, &stream.split(&format!("critic {k}"))))
+            .collect::<ell0::Result<_>>()?;
+        let architecture = critics[0].architecture().clone();
+        let rows = config.batch;
+        Ok(Td3 {
+            policy: Learner::new(actor.parameters())?,
+            critics: critics
+                .iter()
+                .map(|c| Learner::new(c.parameters()))
+                .collect::<Result<_>>()?,
+            updates: 0,
+            actor_pass: ActorPass::new(&actor, rows),
+            critic_passes: vec![Pass::new(&architecture, rows); critics.len()],
+            seen: vec![0.0; rows * inputs],
+            d_seen: vec![0.0; rows * inputs],
+            target: vec![0.0; rows],
+            critic_architecture: architecture,
+            actor,
+            config,
+        })
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &Td3Config {
+        &self.config
+    }
+
+    /// The policy as it is now.
+    pub fn actor(&self) -> Actor {
+        let mut actor = self.actor.clone();
+        actor
+            .parameters_mut()
+            .copy_from_slice(&self.policy.parameters);
+        actor
+    }
+
+    /// The critics' layers.
+    pub fn critic_architecture(&self) -> &Architecture {
+        &self.critic_architecture
+    }
+
+    /// Updates so far.
+    pub fn updates(&self) -> u64 {
+        self.updates
+    }
+
+    /// Parameters of the policy, to be changed: (now, target).
+    pub fn policy_parameters_mut(&mut self) -> (&mut [f32], &mut [f32]) {
+        (&mut self.policy.parameters, &mut self.policy.target)
+    }
+
+    /// Parameters of the critics, to be changed: (now, target) of each.
+    pub fn critic_parameters_mut(&mut self) -> Vec<(&mut [f32], &mut [f32])> {
+        self.critics
+            .iter_mut()
+            .map(|c| (&mut c.parameters[..], &mut c.target[..]))
+            .collect()
+    }
+
+    /// The gradient of the policy's last update.
+    pub fn policy_gradient(&self) -> &[f32] {
+        &self.policy.gradient
+    }
+
+    /// Draws the randomness of an update.
+    pub fn draw(&self, rng: &mut Generator, noise: &mut Noise) {
+        let rows = self.config.batch;
+        noise
+            .smoothing
+            .resize(rows * self.actor.max_action().len(), 0.0);
+        noise
+            .smoothing
+            .iter_mut()
+            .for_each(|e| *e = rng.normal() as f32);
+        let architecture = self.actor.architecture();
+        for (shared, by_row) in &mut noise.gates {
+            shared.resize(architecture.shared_noise_len(), 0.0);
+            by_row.resize(architecture.row_noise_len(rows), 0.0);
+            rng.fill_uniform(shared);
+            rng.fill_uniform(by_row);
+        }
+    }
+
+    /// One update, in the order of the paper. `penalty` is what the policy pays for its open gates.
+    pub fn update(
+        &mut self,
+        batch: &Batch,
+        noise: &Noise,
+        penalty: &Penalty,
+    ) -> Result<UpdateRecord> {
+        let rows = batch.rows;
+        let max = self.actor.max_action().to_vec();
+        require_size(
+            "the noise of an update",
+            noise.smoothing.len(),
+            rows * max.len(),
+        )?;
+        let o = self.actor.observations() * rows;
+        let gates = |k: usize| {
+            let (shared, rows) = &noise.gates[k];
+            Draw::Sampled(GateNoise { shared, rows })
+        };
+
+        // ã ← π'(s') + clip(ε), within the range of actions.
+        let draw = if self.config.sampled_targets {
+            gates(1)
+        } else {
+            Draw::TestTime
+        };
+        let actions =
+            self.actor_pass
+                .forward(&self.policy.target, &batch.next_observation, rows, draw)?;
+        let (sigma, clip) = (
+            self.config.smoothing as f32,
+            self.config.smoothing_clip as f32,
+        );
+        self.seen[..o].copy_from_slice(&batch.next_observation);
+        for (k, &max) in max.iter().enumerate() {
+            let column = k * rows..(k + 1) * rows;
+            let pairs = actions[column.clone()]
+                .iter()
+                .zip(&noise.smoothing[column.clone()]);
+            for (seen, (action, epsilon)) in self.seen[o..][column].iter_mut().zip(pairs) {
+                let smoothing = (sigma * max * epsilon).clamp(-clip * max, clip * max);
+                *seen = (action + smoothing).clamp(-max, max);
+            }
+        }
+
+        // y ← r + γ·min Q'(s', ã), unless the episode ended there.
+        self.target.fill(f32::INFINITY);
+        for (critic, pass) in self.critics.iter().zip(&mut self.critic_passes) {
+            let values = pass.forward(&critic.target, &self.seen, Draw::TestTime)?;
+            let pairs = self.target.iter_mut().zip(values);
+            pairs.for_each(|(least, q)| *least = least.min(*q));
+        }
+        let discount = self.config.discount as f32;
+        let mut q_scale = 0.0;
+        for row in 0..rows {
+            let ends = batch.terminated[row] || self.config.truncation_ends && batch.truncated[row];
+            let after = if ends {
+                0.0
+            } else {
+                discount * self.target[row]
+            };
+            self.target[row] = batch.reward[row] + after;
+            q_scale += f64::from(self.target[row].abs()) / rows as f64;
+        }
+
+        // Each critic towards y.
+        self.seen[..o].copy_from_slice(&batch.observation);
+        self.seen[o..].copy_from_slice(&batch.action);
+        let mut critic_loss = 0.0;
+        let everything = 0..self.critic_architecture.parameter_len();
+        for (critic, pass) in self.critics.iter_mut().zip(&mut self.critic_passes) {
+            pass.forward(&critic.parameters, &self.seen, Draw::TestTime)?;
+            critic_loss += pass.loss(Loss::MeanSquaredError, &self.target, rows)?;
+            pass.backward(&critic.parameters, &mut critic.gradient, None)?;
+            let groups = [(everything.clone(), self.config.critic_rate)];
+            critic
+                .adam
+                .step(&mut critic.parameters, &critic.gradient, 1.0, &groups)?;
+        }
+        self.updates += 1;
+        if !critic_loss.is_finite() {
+            return Err(Error::NotFinite {
+                what: "the critics' loss",
+                value: critic_loss,
+            });
+        }
+
+        // Now and then, the policy towards larger Q₁(s, π(s)), and all targets a little closer.
+        let mut actor_loss = None;
+        if self.updates.is_multiple_of(self.config.policy_delay) {
+            let actions = self.actor_pass.forward(
+                &self.policy.parameters,
+                &batch.observation,
+                rows,
+                gates(0),
+            )?;
+            self.seen[o..].copy_from_slice(actions);
+            let (critic, pass) = (&self.critics[0], &mut self.critic_passes[0]);
+            let values = pass.forward(&critic.parameters, &self.seen, Draw::TestTime)?;
+            let mean = values.iter().map(|q| f64::from(*q)).sum::<f64>() / rows as f64;
+            pass.d_output_mut().fill(-1.0 / rows as f32);
+            pass.backward_to_input(&critic.parameters, &mut self.d_seen)?;
+            let policy = &mut self.policy;
+            self.actor_pass.backward(
+                &policy.parameters,
+                &self.d_seen[o..],
+                &mut policy.gradient,
+            )?;
+            let architecture = self.actor.architecture();
+            let price = architecture.penalise(&policy.parameters, penalty, &mut policy.gradient)?;
+            let groups = [
+                (architecture.weights_and_biases(), self.config.actor_rate),
+                (
+                    architecture.all_log_alphas(),
+                    self.config.gate_rate.unwrap_or(self.config.actor_rate),
+                ),
+            ];
+            policy
+                .adam
+                .step(&mut policy.parameters, &policy.gradient, 1.0, &groups)?;
+            actor_loss = Some(price - mean);
+            policy.follow(self.config.tau);
+            let tau = self.config.tau;
+            self.critics.iter_mut().for_each(|c| c.follow(tau));
+        }
+        Ok(UpdateRecord {
+            critic_loss,
+            actor_loss,
+            q_scale,
+        })
+    }
+}
