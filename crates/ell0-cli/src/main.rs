@@ -34,6 +34,10 @@ enum Command {
     Score(commands::model::Score),
     Simulate(commands::model::Simulate),
     Collect(commands::collect::Collect),
+    Train(Box<commands::train::Train>),
+    Evaluate(commands::control::Evaluate),
+    Rollout(commands::control::Rollout),
+    Optimum(commands::control::Optimum),
     Tutorial(commands::tutorial::Tutorial),
     Gates(commands::gates::Gates),
 }
@@ -48,6 +52,10 @@ fn main() -> ExitCode {
         Command::Score(command) => command.run(),
         Command::Simulate(command) => command.run(),
         Command::Collect(command) => command.run(),
+        Command::Train(command) => command.run(),
+        Command::Evaluate(command) => command.run(),
+        Command::Rollout(command) => command.run(),
+        Command::Optimum(command) => command.run(),
         Command::Tutorial(command) => command.run(),
         Command::Gates(command) => command.run(),
     };

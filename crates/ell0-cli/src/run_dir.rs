@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use ell0_data::write::TEMPORARY;
 
 /// A directory in the making, beside the place where it will be.
 pub struct RunDir {
@@ -19,7 +20,7 @@ enum Wish {
     Automatic(String),
 }
 
-/// The files of a fit.
+/// The files of a fit and of training; policies have the seed in their names.
 const OURS: &[&str] = &[
     "config.toml",
     "model.json",
@@ -28,6 +29,10 @@ const OURS: &[&str] = &[
     "path.csv",
     "path.svg",
     "path.png",
+    "results.json",
+    "metrics.jsonl",
+    "returns.svg",
+    "returns.png",
 ];
 
 /// Whether a folder holds nothing but the files of a run, so that nothing is lost when another takes its place.
@@ -35,14 +40,27 @@ pub fn may_replace(folder: &Path, ours: &[&str]) -> anyhow::Result<()> {
     let cannot = || format!("cannot read the folder {}", folder.display());
     for entry in std::fs::read_dir(folder).with_context(cannot)? {
         let name = entry.with_context(cannot)?.file_name();
+        // Left behind by a process that was killed.
+        if name.to_string_lossy().starts_with(TEMPORARY) {
+            continue;
+        }
         ensure!(
-            ours.iter().any(|known| name.to_str() == Some(known)),
+            ours.iter().any(|known| name.to_str() == Some(known))
+                || is_policy(&name.to_string_lossy()),
             "the folder {} holds {}, which no run has put there; --force replaces only folders of runs: choose another --out",
             folder.display(),
             name.to_string_lossy()
         );
     }
     Ok(())
+}
+
+/// policy-seedN.json.
+fn is_policy(name: &str) -> bool {
+    let number = name
+        .strip_prefix("policy-seed")
+        .and_then(|n| n.strip_suffix(".json"));
+    number.is_some_and(|n| n.parse::<u64>().is_ok())
 }
 
 fn parent_of(path: &Path) -> &Path {
@@ -89,7 +107,7 @@ impl RunDir {
         };
         std::fs::create_dir_all(parent).with_context(cannot)?;
         let fresh = tempfile::Builder::new()
-            .prefix(".ell0-")
+            .prefix(TEMPORARY)
             .tempdir_in(parent)
             .with_context(cannot)?;
         Ok(RunDir {

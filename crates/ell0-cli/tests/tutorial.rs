@@ -216,7 +216,7 @@ fn a_killed_run_resumes_to_the_same_bits() {
     for (arguments, words) in [
         (
             vec!["--out", "whole"],
-            "--resume goes on with the run in it",
+            "`ell0 tutorial reward --resume --out whole` goes on",
         ),
         (
             vec!["--out", "nowhere", "--resume"],
@@ -237,6 +237,63 @@ fn a_killed_run_resumes_to_the_same_bits() {
             text(&output.stderr)
         );
     }
+    // What belongs to another run, another model or nobody is neither used nor deleted.
+    let whole = folder.path().join("whole");
+    let resume = |words: &str| {
+        let output = run(
+            folder.path(),
+            &["tutorial", "reward", "--resume", "--out", "whole"],
+        );
+        assert_eq!(output.status.code(), Some(1), "{words}");
+        assert!(
+            text(&output.stderr).contains(words),
+            "{}",
+            text(&output.stderr)
+        );
+    };
+    let config = fs::read_to_string(whole.join("config.toml")).expect("readable");
+    let network = whole.join("checkpoints/network.safetensors");
+    let kept = fs::read(&network).expect("readable");
+    fs::write(
+        whole.join("config.toml"),
+        config.replace("epochs = 8", "epochs = 9"),
+    )
+    .expect("written");
+    resume("delete it to train the model anew");
+    fs::write(
+        whole.join("config.toml"),
+        config.replace("epochs = 8", "epochs = 0"),
+    )
+    .expect("written");
+    resume("at least one epoch");
+    fs::write(whole.join("config.toml"), &config).expect("written");
+    fs::copy(
+        whole.join("checkpoints/sparse-network.safetensors"),
+        &network,
+    )
+    .expect("copied");
+    resume("is not a checkpoint of this model");
+    fs::write(&network, &kept).expect("written");
+    let output = run(
+        folder.path(),
+        &[
+            "tutorial", "reward", "--resume", "--out", "whole", "--seed", "4",
+        ],
+    );
+    assert!(text(&output.stderr).contains("holds a run with seed 3"));
+    fs::write(whole.join("models/thesis.txt"), "mine").expect("written");
+    let output = run(
+        folder.path(),
+        &[
+            "tutorial", "reward", "--epochs", "1", "--out", "whole", "--force",
+        ],
+    );
+    assert!(
+        text(&output.stderr).contains("holds thesis.txt"),
+        "{}",
+        text(&output.stderr)
+    );
+    assert!(whole.join("models/thesis.txt").exists());
     let output = run(
         folder.path(),
         &["tutorial", "dynamics", "--resume", "--out", "whole"],

@@ -74,7 +74,7 @@ impl Recorder {
         std::mem::replace(&mut self.columns, Columns::new(o, a))
     }
 
-    /// Runs one episode, with randomness of its own; it ends where the environment says so, or after a million steps.
+    /// Runs one episode, with randomness of its own, until the environment says that it is over.
     pub fn run(
         &mut self,
         environment: &mut dyn Environment,
@@ -84,7 +84,7 @@ impl Recorder {
     ) -> Result<()> {
         let mut rng = stream.at(episode);
         environment.reset(&mut rng);
-        for step in 0..1_000_000 {
+        for step in 0.. {
             environment.observe(&mut self.observation);
             policy.act(
                 &self.observation,

@@ -45,6 +45,18 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
+    /// A model that does not suit an environment.
+    #[error(
+        "this model does not suit the environment: {what} `{name}` is not there; there are {expected}"
+    )]
+    Mismatch {
+        /// Input or action.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// What there is.
+        expected: String,
+    },
     /// An error of the method itself.
     #[error(transparent)]
     Method(#[from] ell0::Error),

@@ -2,6 +2,7 @@
 //!
 //! - [`environment`]: what can be reset and stepped; [`Pendulum`](environment::Pendulum) as in Gymnasium; time limits; environments from text such as `pendulum(g=9.81)`.
 //! - [`agent`]: actors, critics, TD3.
+//! - [`evaluation`]: returns on a fixed grid of initial states. [`optimum`]: what optimal control would reach.
 //! - [`policy`]: what chooses actions.
 //! - [`replay`]: experience, in a ring. [`episode`]: experience as columns of a table.
 //!
@@ -20,6 +21,8 @@ pub mod agent;
 pub mod environment;
 pub mod episode;
 pub mod error;
+pub mod evaluation;
+pub mod optimum;
 pub mod policy;
 pub mod replay;
 

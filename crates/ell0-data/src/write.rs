@@ -63,6 +63,9 @@ pub struct TableWriter {
     form: Form,
 }
 
+/// How the names of files begin that are not complete yet; one that is left behind by a process that was killed may be deleted.
+pub const TEMPORARY: &str = ".ell0-";
+
 /// Where bytes go until they are complete.
 #[derive(Debug)]
 enum Target {
@@ -79,7 +82,10 @@ impl Target {
             return Ok(Target::Special(file));
         }
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
-        NamedTempFile::new_in(parent.unwrap_or(Path::new("."))).map(Target::Temporary)
+        tempfile::Builder::new()
+            .prefix(TEMPORARY)
+            .tempfile_in(parent.unwrap_or(Path::new(".")))
+            .map(Target::Temporary)
     }
 
     fn file(&self) -> std::io::Result<File> {

@@ -32,8 +32,8 @@ pub struct Collect {
     out: PathBuf,
 }
 
-/// Episodes that are written at once.
-const GROUP: u64 = 250;
+/// Rows that are written at once, or somewhat more.
+const GROUP: usize = 50_000;
 
 /// The columns of a table of experience.
 pub fn names(environment: &dyn Environment) -> Vec<String> {
@@ -75,7 +75,7 @@ impl Collect {
         for episode in 0..self.episodes {
             recorder.run(environment.as_mut(), &mut Random, &stream, episode)?;
             progress.advance(1);
-            if (episode + 1).is_multiple_of(GROUP) || episode + 1 == self.episodes {
+            if recorder.columns().rows() >= GROUP || episode + 1 == self.episodes {
                 let columns = recorder.take();
                 rows += columns.rows();
                 writer.push(&values(columns))?;

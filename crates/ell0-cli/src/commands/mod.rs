@@ -1,8 +1,10 @@
 //! One module for each command, or for a few that belong together.
 
 pub mod collect;
+pub mod control;
 pub mod fit;
 pub mod gates;
 pub mod model;
 pub mod stats;
+pub mod train;
 pub mod tutorial;

@@ -22,7 +22,7 @@ use serde_json::json;
 use crate::data::time_column;
 
 /// Reads a model file, or that of a run directory.
-fn load(path: &Path) -> anyhow::Result<Model> {
+pub fn load(path: &Path) -> anyhow::Result<Model> {
     let file = if path.is_dir() {
         path.join("model.json")
     } else {

@@ -1,8 +1,8 @@
 //! Policies with parameters: a = max·tanh(f(observation)), where f is a network, a network with gates, or a dictionary with gates.
 
 use ell0::{
-    equation::{DictionaryTarget, Dynamics, Model},
-    features::{Features, Library, Workspace},
+    equation::{Dynamics, Expression, Model},
+    features::{Factor, Features, Library, Workspace},
     network::{
         Activation, Architecture, Dense, Draw, GateSpec, Gating, Init, Mlp, MlpConfig, NoisePer,
         Pass, Per,
@@ -12,7 +12,7 @@ use ell0::{
 
 use crate::{
     environment::Space,
-    error::{Error, Result},
+    error::{Error, Result, require_size},
 };
 
 /// What the function inside a policy is.
@@ -164,30 +164,94 @@ impl Actor {
         Some((library, features, &self.scales))
     }
 
-    /// The law inside the tanh as a model of scaled observations.
-    pub fn inner_model(&self) -> Result<Option<Model>> {
-        let (Some((library, features)), Some(coefficients)) =
-            (&self.lift, self.scaled_coefficients())
+    /// The same policy with other coefficients of its terms (of scaled observations), all gates open or, where a coefficient is zero, shut.
+    pub fn with_coefficients(&self, coefficients: &[f64]) -> Result<Actor> {
+        let (p, q) = match &self.lift {
+            Some((_, features)) => (features.len(), self.max_action.len()),
+            None => (0, 0),
+        };
+        require_size("the coefficients of a policy", coefficients.len(), p * q)?;
+        let mut actor = self.clone();
+        let (weights, gates) = (
+            self.architecture.weights(0),
+            self.architecture.log_alphas(0),
+        );
+        for k in 0..q {
+            for j in 0..p {
+                let value = coefficients[k * p + j];
+                actor.parameters[weights.start + j * q + k] = value as f32;
+                // Far from 0 on either side, the gate of test time is exactly 0 or 1.
+                actor.parameters[gates.start + j * q + k] = if value == 0.0 { -10.0 } else { 10.0 };
+            }
+        }
+        Ok(actor)
+    }
+
+    /// The policy of a dictionary in closed form, in the units of the observations: max·tanh(…). None for a network.
+    pub fn model(&self) -> Result<Option<Model>> {
+        let (Some((_, features)), Some(coefficients)) = (&self.lift, self.scaled_coefficients())
         else {
             return Ok(None);
         };
-        let targets: Vec<DictionaryTarget> = self
+        let factor_text = |factor: &Factor| {
+            let (name, scale) = (
+                &self.observation_names[factor.input()],
+                self.scales[factor.input()],
+            );
+            match *factor {
+                Factor::Power { exponent: 1, .. } => (name.clone(), 1.0 / scale),
+                Factor::Power { exponent, .. } => {
+                    (format!("{name}^{exponent}"), scale.powi(-exponent))
+                }
+                Factor::Call {
+                    function,
+                    frequency,
+                    ..
+                } => {
+                    let inside = f64::from(frequency) / scale;
+                    let text = if inside == 1.0 {
+                        format!("{function}({name})")
+                    } else {
+                        format!("{function}({inside}*{name})")
+                    };
+                    (text, 1.0)
+                }
+            }
+        };
+        let mut equations = Vec::new();
+        for ((target, max), law) in self
             .action_names
             .iter()
+            .zip(&self.max_action)
             .zip(coefficients.chunks_exact(features.len()))
-            .map(|(target, law)| DictionaryTarget {
-                target: target.clone(),
-                coefficients: law.to_vec(),
-                probabilities: None,
-            })
-            .collect();
-        let model = Model::dictionary(
-            features,
-            &library.to_string(),
-            &targets,
-            Dynamics::Regression,
-        )?;
-        Ok(Some(model))
+        {
+            let mut inside = String::new();
+            for (term, &coefficient) in features.terms().iter().zip(law) {
+                if coefficient == 0.0 {
+                    continue;
+                }
+                let parts: Vec<(String, f64)> = term.factors().iter().map(factor_text).collect();
+                let value = parts.iter().fold(coefficient, |c, (_, scale)| c * scale);
+                let sign = match (inside.is_empty(), value < 0.0) {
+                    (true, false) => "",
+                    (true, true) => "-",
+                    (false, false) => " + ",
+                    (false, true) => " - ",
+                };
+                inside += &format!("{sign}{}", value.abs());
+                for (text, _) in &parts {
+                    inside += &format!("*{text}");
+                }
+            }
+            if inside.is_empty() {
+                inside.push('0');
+            }
+            let expression =
+                Expression::parse(&format!("{max}*tanh({inside})"), &self.observation_names)?;
+            equations.push((target.clone(), expression));
+        }
+        let inputs = self.observation_names.clone();
+        Ok(Some(Model::new(inputs, equations, Dynamics::Regression)?))
     }
 }
 

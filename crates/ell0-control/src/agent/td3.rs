@@ -166,7 +166,7 @@ pub struct Noise {
 pub struct UpdateRecord {
     /// Sum of the critics' mean squared errors.
     pub critic_loss: f64,
-    /// −mean Q of the policy's actions, if the policy was updated.
+    /// −mean Q of the policy's actions plus what it pays for its gates, if the policy was updated.
     pub actor_loss: Option<f64>,
     /// Mean size of the targets of the critics: the scale of Q.
     pub q_scale: f64,
@@ -293,6 +293,12 @@ impl Td3 {
         penalty: &Penalty,
     ) -> Result<UpdateRecord> {
         let rows = batch.rows;
+        require_size("a batch", rows, self.config.batch)?;
+        require_size(
+            "the observations of a batch",
+            batch.observation.len().min(batch.next_observation.len()),
+            rows * self.actor.observations(),
+        )?;
         let max = self.actor.max_action().to_vec();
         require_size(
             "the noise of an update",

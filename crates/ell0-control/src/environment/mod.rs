@@ -74,6 +74,9 @@ pub trait Environment: Send {
         None
     }
 
+    /// Initial states that policies are compared on.
+    fn evaluation_grid(&self) -> Vec<Vec<f64>>;
+
     /// Begins an episode in a random state.
     fn reset(&mut self, rng: &mut Generator);
 
@@ -109,6 +112,10 @@ impl<E: Environment + ?Sized> Environment for Box<E> {
 
     fn time_limit(&self) -> Option<u32> {
         (**self).time_limit()
+    }
+
+    fn evaluation_grid(&self) -> Vec<Vec<f64>> {
+        (**self).evaluation_grid()
     }
 
     fn reset(&mut self, rng: &mut Generator) {

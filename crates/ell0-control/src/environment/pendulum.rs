@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Environment, Space, Step};
 use crate::error::{Error, Result, require_finite, require_size};
+use crate::evaluation::midpoints;
 
 /// The parameters of a pendulum.
 ///
@@ -132,6 +133,11 @@ impl Environment for Pendulum {
 
     fn state_names(&self) -> &[&'static str] {
         &["theta", "theta_dot"]
+    }
+
+    /// The midpoints of 200 × 10 cells over θ in ±π and θ̇ in ±1.
+    fn evaluation_grid(&self) -> Vec<Vec<f64>> {
+        midpoints(&[(-PI, PI, 200), (-1.0, 1.0, 10)])
     }
 
     /// θ uniform in ±π, θ̇ in ±1.

@@ -3,6 +3,9 @@
 use super::{Environment, Pendulum, PendulumConfig, TimeLimit};
 use crate::error::{Error, Result};
 
+/// Steps of the longest episode.
+const MOST_STEPS: f64 = 1e6;
+
 /// Steps of an episode of Pendulum-v1.
 const PENDULUM_LIMIT: u32 = 200;
 
@@ -23,11 +26,11 @@ pub fn make(text: &str) -> Result<Box<dyn Environment>> {
                 ("length", &mut config.length),
                 ("limit", &mut limit),
             ])?;
-            if !(limit >= 1.0 && limit <= f64::from(u32::MAX) && limit.fract() == 0.0) {
+            if !((1.0..=MOST_STEPS).contains(&limit) && limit.fract() == 0.0) {
                 return Err(Error::Parameter {
                     name: "limit".into(),
                     value: limit,
-                    expected: "it must be a whole number of steps, at least 1",
+                    expected: "it must be a whole number of steps from 1 to a million",
                 });
             }
             Ok(Box::new(TimeLimit::new(

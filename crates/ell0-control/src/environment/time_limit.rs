@@ -54,6 +54,10 @@ impl<E: Environment> Environment for TimeLimit<E> {
         Some(self.limit)
     }
 
+    fn evaluation_grid(&self) -> Vec<Vec<f64>> {
+        self.inner.evaluation_grid()
+    }
+
     fn reset(&mut self, rng: &mut Generator) {
         self.steps = 0;
         self.inner.reset(rng);

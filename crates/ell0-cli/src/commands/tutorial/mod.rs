@@ -19,7 +19,7 @@ use std::{
 use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand};
 use ell0::training::EpochRecord;
-use ell0_data::write::write_whole;
+use ell0_data::write::{TEMPORARY, write_whole};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 
@@ -58,17 +58,17 @@ struct Options {
     /// 25 epochs: under a minute
     #[arg(long, conflicts_with = "epochs")]
     quick: bool,
-    /// Seed of the data, the weights, the batches and the gates
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Factor of the published prices of a weight [default: 0.25 for dynamics, 1 for reward]
-    #[arg(long, value_name = "F")]
-    lambda_factor: Option<f64>,
-    /// Folder of the run [default: one in runs/ with the task and the seed in its name]
+    /// Seed of the data, the weights, the batches and the gates [default: 0]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Factor of the prices of a weight
+    #[arg(long, value_name = "F", default_value_t = 1.0)]
+    lambda_factor: f64,
+    /// Folder of the run [default: runs/tutorial-TASK-seedN, or …-quick]
     #[arg(long)]
     out: Option<PathBuf>,
     /// Go on with the run in the folder, as it was begun
-    #[arg(long, conflicts_with_all = ["epochs", "quick", "force", "lambda_factor"])]
+    #[arg(long, conflicts_with_all = ["epochs", "force", "lambda_factor"])]
     resume: bool,
     /// Begin anew if the folder exists
     #[arg(long)]
@@ -86,6 +86,56 @@ struct Config {
     epochs: u64,
     seed: u64,
     lambda_factor: f64,
+}
+
+impl Config {
+    fn check(&self) -> anyhow::Result<()> {
+        ensure!(self.epochs >= 1, "there must be at least one epoch");
+        ensure!(
+            self.lambda_factor >= 0.0 && self.lambda_factor.is_finite(),
+            "--lambda-factor {} is not allowed: it must be finite and not negative",
+            self.lambda_factor
+        );
+        Ok(())
+    }
+}
+
+/// Makes the folders inside a run's folder, and clears away what a process that was killed left half-written.
+fn make_inside(folder: &Path) -> std::io::Result<()> {
+    for inside in ["checkpoints", "models", ""] {
+        let inside = folder.join(inside);
+        std::fs::create_dir_all(&inside)?;
+        for entry in std::fs::read_dir(inside)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Deletes a run, if the folder holds nothing else.
+fn throw_away(folder: &Path) -> anyhow::Result<()> {
+    may_replace(folder, OURS)?;
+    let names: Vec<String> = Kind::ALL.iter().map(|k| k.file()).collect();
+    let files = |extensions: &[&str]| -> Vec<String> {
+        let with = |name: &String| -> Vec<String> {
+            extensions.iter().map(|e| format!("{name}.{e}")).collect()
+        };
+        names.iter().flat_map(with).collect()
+    };
+    for (inside, ours) in [
+        ("models", files(&["json", "safetensors"])),
+        ("checkpoints", files(&["safetensors", "seconds"])),
+    ] {
+        let inside = folder.join(inside);
+        if inside.exists() {
+            let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
+            may_replace(&inside, &ours)?;
+        }
+    }
+    std::fs::remove_dir_all(folder).with_context(|| format!("cannot replace {}", folder.display()))
 }
 
 /// What a run leaves in its folder.
@@ -114,58 +164,91 @@ impl Options {
     fn folder(&self, task: Task) -> PathBuf {
         self.out.clone().unwrap_or_else(|| {
             let quick = if self.quick { "-quick" } else { "" };
-            Path::new("runs").join(format!("tutorial-{}-seed{}{quick}", task.name(), self.seed))
+            let seed = self.seed.unwrap_or(0);
+            Path::new("runs").join(format!("tutorial-{}-seed{seed}{quick}", task.name()))
         })
     }
 
     /// Makes the folder, or reads what the run in it was begun with.
     fn prepare(&self, task: Task, folder: &Path) -> anyhow::Result<Config> {
-        let file = folder.join("config.toml");
+        ensure!(
+            !folder.exists() || folder.is_dir(),
+            "{} is a file; --out needs a folder",
+            folder.display()
+        );
         if self.resume {
-            let text = std::fs::read_to_string(&file)
-                .with_context(|| format!("{} holds no run to go on with", folder.display()))?;
-            let config: Config = toml::from_str(&text).with_context(|| {
-                format!("{} is not the config.toml of a tutorial", file.display())
-            })?;
-            ensure!(
-                config.task == task,
-                "{} holds a run of `ell0 tutorial {}`",
-                folder.display(),
-                config.task.name()
-            );
-            return Ok(config);
+            return self.read_config(task, folder);
         }
         let config = Config {
             task,
             epochs: if self.quick { QUICK } else { self.epochs },
-            seed: self.seed,
-            lambda_factor: self.lambda_factor.unwrap_or(task.lambda_factor()),
+            seed: self.seed.unwrap_or(0),
+            lambda_factor: self.lambda_factor,
         };
-        ensure!(
-            config.lambda_factor >= 0.0 && config.lambda_factor.is_finite(),
-            "--lambda-factor {} is not allowed: it must be finite and not negative",
-            config.lambda_factor
-        );
+        config.check()?;
         if folder.exists() {
             ensure!(
                 self.force,
-                "the folder {} exists; --resume goes on with the run in it, --force begins anew",
+                "the folder {} exists; `ell0 tutorial {} --resume --out {}` goes on with the run in it, --force begins anew",
+                folder.display(),
+                task.name(),
                 folder.display()
             );
-            may_replace(folder, OURS)?;
-            std::fs::remove_dir_all(folder)
-                .with_context(|| format!("cannot replace {}", folder.display()))?;
+            throw_away(folder)?;
         }
-        for inside in ["checkpoints", "models"] {
-            std::fs::create_dir_all(folder.join(inside))
-                .with_context(|| format!("cannot write the folder {}", folder.display()))?;
-        }
+        // The folder appears with everything that a run begins with, or not at all.
+        let cannot = || format!("cannot write the folder {}", folder.display());
+        let parent = match folder.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        std::fs::create_dir_all(parent).with_context(cannot)?;
+        let fresh = tempfile::Builder::new()
+            .prefix(TEMPORARY)
+            .tempdir_in(parent)
+            .with_context(cannot)?;
+        make_inside(fresh.path()).with_context(cannot)?;
         let head = format!(
             "# Made by ell0 {} with `ell0 tutorial {}`.\n\n",
             env!("CARGO_PKG_VERSION"),
             task.name()
         );
-        write_whole(&file, (head + &toml::to_string(&config)?).as_bytes())?;
+        let text = head + &toml::to_string(&config)?;
+        std::fs::write(fresh.path().join("config.toml"), text).with_context(cannot)?;
+        #[cfg(unix)]
+        std::fs::set_permissions(
+            fresh.path(),
+            std::os::unix::fs::PermissionsExt::from_mode(0o755),
+        )
+        .with_context(cannot)?;
+        std::fs::rename(fresh.path(), folder).with_context(cannot)?;
+        let _ = fresh.keep();
+        Ok(config)
+    }
+
+    fn read_config(&self, task: Task, folder: &Path) -> anyhow::Result<Config> {
+        let file = folder.join("config.toml");
+        let text = std::fs::read_to_string(&file)
+            .with_context(|| format!("{} holds no run to go on with", folder.display()))?;
+        let config: Config = toml::from_str(&text)
+            .with_context(|| format!("{} is not the config.toml of a tutorial", file.display()))?;
+        config
+            .check()
+            .with_context(|| format!("{} was changed", file.display()))?;
+        ensure!(
+            config.task == task,
+            "{} holds a run of `ell0 tutorial {}`",
+            folder.display(),
+            config.task.name()
+        );
+        ensure!(
+            self.seed.is_none_or(|seed| seed == config.seed),
+            "{} holds a run with seed {}; leave --seed out to go on with it",
+            folder.display(),
+            config.seed
+        );
+        make_inside(folder)
+            .with_context(|| format!("cannot write the folder {}", folder.display()))?;
         Ok(config)
     }
 

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use ell0::{
     dictionary::{Method, Path, PathConfig, Rule, Sampled, Statistics},
     equation::{DictionaryTarget, Dynamics, Model},
@@ -56,7 +56,7 @@ pub struct Run<'a> {
     pub task: Task,
     pub epochs: u64,
     pub seed: u64,
-    /// Factor of the published prices.
+    /// Factor of the prices of a weight.
     pub lambda_factor: f64,
     pub folder: &'a FilePath,
     pub data: &'a Data,
@@ -146,7 +146,17 @@ impl Run<'_> {
         let (mut trainer, mut seconds) = if checkpoint.exists() {
             let seconds = std::fs::read_to_string(&clock_file).ok();
             let seconds = seconds.and_then(|s| s.trim().parse().ok()).unwrap_or(0.0);
-            (Trainer::resume(&checkpoint, train, Some(test))?, seconds)
+            let again = || {
+                format!(
+                    "{} is not a checkpoint of this model and this run; delete it to train the model anew",
+                    checkpoint.display()
+                )
+            };
+            let trainer = Trainer::resume(&checkpoint, train, Some(test)).with_context(again)?;
+            let same = trainer.config() == &config
+                && trainer.model().architecture() == model.architecture();
+            ensure!(same, again());
+            (trainer, seconds)
         } else {
             (Trainer::new(model, config, train, Some(test))?, 0.0)
         };

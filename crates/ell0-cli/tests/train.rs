@@ -1,0 +1,207 @@
+//! `ell0 train`, `evaluate`, `rollout` and `optimum` as a user runs them.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+
+fn ell0(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ell0"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+const LAW: &str = "2*tanh(-4.66*sin_theta - 0.5*theta_dot - 3.82*cos_theta*theta_dot - 12.31*cos_theta*sin_theta)";
+
+fn policy(expression: &str) -> String {
+    format!(
+        r#"{{"format":"ell0-model","version":1,"inputs":["cos_theta","sin_theta","theta_dot"],"dynamics":"regression","equations":[{{"target":"torque","expression":"{expression}"}}]}}"#
+    )
+}
+
+#[test]
+fn a_known_law_has_its_known_return() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("law.json"), policy(LAW)).expect("written");
+    let output = ell0(
+        folder.path(),
+        &[
+            "evaluate",
+            "law.json",
+            "--env",
+            "pendulum(g=9.81)",
+            "--json",
+        ],
+    );
+    let object: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let mean = object["return"]["mean"].as_f64().expect("a number");
+    assert!((mean + 148.94).abs() < 0.05, "{mean}");
+    assert_eq!(object["episodes"], 2000);
+    let output = ell0(
+        folder.path(),
+        &[
+            "rollout",
+            "law.json",
+            "--env",
+            "pendulum(g=9.81)",
+            "--state",
+            "3.14159,0",
+            "--out",
+            "swing.csv",
+        ],
+    );
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let csv = fs::read_to_string(folder.path().join("swing.csv")).expect("written");
+    assert!(
+        csv.starts_with("step,theta,theta_dot,torque,reward\n0,3.14159,0,"),
+        "{csv}"
+    );
+    assert_eq!(csv.lines().count(), 201);
+    // It ends upright: the last reward is next to nothing.
+    let last: f64 = csv
+        .trim_end()
+        .rsplit(',')
+        .next()
+        .expect("a cell")
+        .parse()
+        .expect("a number");
+    assert!(last > -0.01, "{last}");
+    fs::write(
+        folder.path().join("other.json"),
+        policy(LAW).replace("\"torque\"", "\"force\""),
+    )
+    .expect("written");
+    for (arguments, words) in [
+        (
+            vec!["evaluate", "other.json", "--env", "pendulum"],
+            "action `torque` is not there",
+        ),
+        (
+            vec!["evaluate", "law.json", "--env", "cartpole"],
+            "there is no environment `cartpole`",
+        ),
+        (
+            vec![
+                "rollout", "law.json", "--env", "pendulum", "--state", "1", "--out", "x.csv",
+            ],
+            "1 values, but 2 are needed",
+        ),
+        (
+            vec!["train", "--env", "pendulum", "--policy", "network(0)"],
+            "widths of the hidden layers",
+        ),
+        (
+            vec!["train", "--env", "pendulum", "--policy", "polynom(3)"],
+            "polynomial",
+        ),
+        (
+            vec!["train", "--env", "pendulum", "--lambda", "-1"],
+            "lambda = -1 is not allowed",
+        ),
+    ] {
+        let output = ell0(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(
+            text(&output.stderr).contains(words),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+}
+
+/// No policy is better than optimal control, and a finer grid comes closer to it.
+#[test]
+fn optimal_control_is_the_best() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let optimum = |points: &str| {
+        let arguments = [
+            "optimum",
+            "--env",
+            "pendulum(g=9.81)",
+            "--points",
+            points,
+            "--actions",
+            "21",
+            "--json",
+        ];
+        let output = ell0(folder.path(), &arguments);
+        let object: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        object["return"]["mean"].as_f64().expect("a number")
+    };
+    let (coarse, fine) = (optimum("61"), optimum("121"));
+    assert!(
+        coarse > -160.0 && fine > coarse && fine < -134.0,
+        "{coarse} {fine}"
+    );
+}
+
+#[test]
+fn a_short_training_repeats_and_leaves_its_policy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let train = |out: &str| {
+        let arguments = [
+            "train",
+            "--env",
+            "pendulum(g=9.81)",
+            "--policy",
+            "polynomial(2)",
+            "--episodes",
+            "56",
+            "--updates",
+            "20",
+            "--seeds",
+            "2",
+            "--out",
+            out,
+            "--json",
+        ];
+        let output = ell0(folder.path(), &arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let mut rows: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        for row in rows.as_array_mut().expect("rows") {
+            row["seconds"] = Value::Null;
+        }
+        rows
+    };
+    let (one, other) = (train("one"), train("other"));
+    assert_eq!(one, other);
+    assert_eq!(one.as_array().map(Vec::len), Some(2));
+    assert_eq!(one[0]["env_steps"], 56 * 200);
+    for name in [
+        "metrics.jsonl",
+        "policy-seed0.json",
+        "policy-seed1.json",
+        "config.toml",
+        "returns.png",
+    ] {
+        let read = |out: &str| fs::read(folder.path().join(out).join(name)).expect("written");
+        assert_eq!(read("one"), read("other"), "{name}");
+    }
+    // The written policy is the one that was evaluated.
+    let output = ell0(
+        folder.path(),
+        &[
+            "evaluate",
+            "one/policy-seed1.json",
+            "--env",
+            "pendulum(g=9.81)",
+            "--json",
+        ],
+    );
+    let object: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let (a, b) = (
+        object["return"]["mean"].as_f64(),
+        one[1]["return_mean"].as_f64(),
+    );
+    let (a, b) = (a.expect("a number"), b.expect("a number"));
+    assert!((a / b - 1.0).abs() < 1e-3, "{a} {b}");
+}

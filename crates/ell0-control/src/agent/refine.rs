@@ -1,0 +1,148 @@
+//! After training: terms that do nothing are dropped, and the coefficients of the others may be tuned on rollouts.
+
+use ell0::rng::Stream;
+use rayon::prelude::*;
+
+use super::Actor;
+use crate::{
+    environment::make,
+    error::Result,
+    evaluation::{Return, evaluate},
+};
+
+/// A policy after refinement, and what it cost.
+#[derive(Clone, Debug)]
+pub struct Refined {
+    /// The policy.
+    pub actor: Actor,
+    /// Steps of the environment that were spent on it.
+    pub env_steps: u64,
+}
+
+/// Random initial states, the same for all candidates: not those that policies are compared on.
+fn starts(environment: &str, count: u64, stream: &Stream) -> Result<Vec<Vec<f64>>> {
+    let mut world = make(environment)?;
+    Ok((0..count)
+        .map(|k| {
+            world.reset(&mut stream.at(k));
+            world.state().to_vec()
+        })
+        .collect())
+}
+
+/// Drops terms one after the other, the least important first, as long as the mean return from `count` random initial states does not fall by more than `tolerance` of its size.
+/// Only terms whose coefficient is below `threshold` of the largest are tried.
+pub fn prune(
+    actor: &Actor,
+    environment: &str,
+    threshold: f64,
+    tolerance: f64,
+    count: u64,
+    stream: &Stream,
+) -> Result<Refined> {
+    let states = starts(environment, count, stream)?;
+    let mut env_steps = 0;
+    let mut worth = |actor: &Actor| -> Result<f64> {
+        let Return { mean, steps, .. } = evaluate(environment, actor, &states)?;
+        env_steps += steps;
+        Ok(mean)
+    };
+    let Some(mut coefficients) = actor.scaled_coefficients() else {
+        return Ok(Refined {
+            actor: actor.clone(),
+            env_steps: 0,
+        });
+    };
+    let mut best = actor.with_coefficients(&coefficients)?;
+    let mut level = worth(&best)?;
+    let largest = coefficients.iter().fold(0f64, |m, c| m.max(c.abs()));
+    let mut order: Vec<usize> = (0..coefficients.len())
+        .filter(|&k| coefficients[k] != 0.0 && coefficients[k].abs() <= threshold * largest)
+        .collect();
+    order.sort_by(|a, b| coefficients[*a].abs().total_cmp(&coefficients[*b].abs()));
+    for k in order {
+        let kept = std::mem::replace(&mut coefficients[k], 0.0);
+        let candidate = best.with_coefficients(&coefficients)?;
+        let value = worth(&candidate)?;
+        if value >= level - tolerance * level.abs() {
+            (best, level) = (candidate, level.max(value));
+        } else {
+            coefficients[k] = kept;
+        }
+    }
+    Ok(Refined {
+        actor: best,
+        env_steps,
+    })
+}
+
+/// Tunes the coefficients that are not zero for the mean return from `count` random initial states: generations of `2·terms + 8` candidates around a mean, which moves to the
+/// average of the best quarter (the cross-entropy method, with a deviation for each coefficient).
+pub fn fine_tune(
+    actor: &Actor,
+    environment: &str,
+    generations: usize,
+    count: u64,
+    stream: &Stream,
+) -> Result<Refined> {
+    let Some(start) = actor.scaled_coefficients() else {
+        return Ok(Refined {
+            actor: actor.clone(),
+            env_steps: 0,
+        });
+    };
+    let open: Vec<usize> = (0..start.len()).filter(|&k| start[k] != 0.0).collect();
+    if open.is_empty() {
+        return Ok(Refined {
+            actor: actor.clone(),
+            env_steps: 0,
+        });
+    }
+    let states = starts(environment, count, &stream.split("starts"))?;
+    let mut mean: Vec<f64> = open.iter().map(|&k| start[k]).collect();
+    let mut deviation: Vec<f64> = mean.iter().map(|c| 0.2 * c.abs() + 0.05).collect();
+    let with = |values: &[f64]| {
+        let mut all = vec![0.0; start.len()];
+        open.iter().zip(values).for_each(|(&k, v)| all[k] = *v);
+        actor.with_coefficients(&all)
+    };
+    let first = with(&mean)?;
+    let begin = evaluate(environment, &first, &states)?;
+    let (mut best, mut env_steps) = ((begin.mean, mean.clone()), begin.steps);
+    let candidates = 2 * open.len() + 8;
+    for generation in 0..generations {
+        let tries: Vec<(f64, Vec<f64>, u64)> = (0..candidates)
+            .into_par_iter()
+            .map(|k| {
+                let index = (generation * candidates + k) as u64;
+                let mut rng = stream.split("candidates").at(index);
+                let values: Vec<f64> = mean
+                    .iter()
+                    .zip(&deviation)
+                    .map(|(m, d)| m + d * rng.normal())
+                    .collect();
+                let result = evaluate(environment, &with(&values)?, &states)?;
+                Ok((result.mean, values, result.steps))
+            })
+            .collect::<Result<_>>()?;
+        env_steps += tries.iter().map(|t| t.2).sum::<u64>();
+        let mut ranked: Vec<&(f64, Vec<f64>, u64)> = tries.iter().collect();
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let elite = &ranked[..candidates.div_ceil(4)];
+        if elite[0].0 > best.0 {
+            best = (elite[0].0, elite[0].1.clone());
+        }
+        for k in 0..mean.len() {
+            let n = elite.len() as f64;
+            let centre = elite.iter().map(|e| e.1[k]).sum::<f64>() / n;
+            let spread = elite.iter().map(|e| (e.1[k] - centre).powi(2)).sum::<f64>() / n;
+            mean[k] = centre;
+            // A little of the old deviation stays: a small elite underestimates it.
+            deviation[k] = 0.7 * spread.sqrt() + 0.3 * deviation[k];
+        }
+    }
+    Ok(Refined {
+        actor: with(&best.1)?,
+        env_steps,
+    })
+}
