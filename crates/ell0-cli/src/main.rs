@@ -18,7 +18,7 @@ use clap::{Parser, Subcommand};
     name = "ell0",
     version,
     arg_required_else_help = true,
-    after_help = "Start with `ell0 fit DATA.csv --states x,y`: the law behind a file of measurements. `ell0 gates` shows the method at work."
+    after_help = "Start with `ell0 fit DATA.csv --states x,y`: the law behind a file of measurements. `ell0 tutorial dynamics --quick` learns how a pendulum moves, `ell0 train --env \"pendulum(g=9.81)\"` how to swing it up; `ell0 gates` shows the method at work."
 )]
 struct Cli {
     #[command(subcommand)]

@@ -20,7 +20,7 @@ enum Wish {
     Automatic(String),
 }
 
-/// The files of a fit and of training; policies have the seed in their names.
+/// The files of a fit.
 const OURS: &[&str] = &[
     "config.toml",
     "model.json",
@@ -29,10 +29,6 @@ const OURS: &[&str] = &[
     "path.csv",
     "path.svg",
     "path.png",
-    "results.json",
-    "metrics.jsonl",
-    "returns.svg",
-    "returns.png",
 ];
 
 /// Whether a folder holds nothing but the files of a run, so that nothing is lost when another takes its place.
@@ -45,8 +41,7 @@ pub fn may_replace(folder: &Path, ours: &[&str]) -> anyhow::Result<()> {
             continue;
         }
         ensure!(
-            ours.iter().any(|known| name.to_str() == Some(known))
-                || is_policy(&name.to_string_lossy()),
+            ours.iter().any(|known| name.to_str() == Some(known)),
             "the folder {} holds {}, which no run has put there; --force replaces only folders of runs: choose another --out",
             folder.display(),
             name.to_string_lossy()
@@ -55,12 +50,48 @@ pub fn may_replace(folder: &Path, ours: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// policy-seedN.json.
-fn is_policy(name: &str) -> bool {
-    let number = name
-        .strip_prefix("policy-seed")
-        .and_then(|n| n.strip_suffix(".json"));
-    number.is_some_and(|n| n.parse::<u64>().is_ok())
+/// Makes the folder of a run that is written to while it goes on: it appears with its `config.toml` and the folders inside it, or not at all.
+pub fn begin(folder: &Path, inside: &[&str], config: &str) -> anyhow::Result<()> {
+    let cannot = || format!("cannot write the folder {}", folder.display());
+    let parent = parent_of(folder);
+    std::fs::create_dir_all(parent).with_context(cannot)?;
+    let fresh = tempfile::Builder::new()
+        .prefix(TEMPORARY)
+        .tempdir_in(parent)
+        .with_context(cannot)?;
+    make_inside(fresh.path(), inside)?;
+    std::fs::write(fresh.path().join("config.toml"), config).with_context(cannot)?;
+    readable_by_all(fresh.path()).with_context(cannot)?;
+    std::fs::rename(fresh.path(), folder).with_context(cannot)?;
+    let _ = fresh.keep();
+    Ok(())
+}
+
+/// Makes the folders inside a run's folder, and clears away what a process that was killed left half-written.
+pub fn make_inside(folder: &Path, inside: &[&str]) -> anyhow::Result<()> {
+    let tidy = |folder: &Path| -> std::io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    };
+    inside
+        .iter()
+        .chain(&[""])
+        .try_for_each(|name| tidy(&folder.join(name)))
+        .with_context(|| format!("cannot write the folder {}", folder.display()))
+}
+
+/// Temporary folders are private; what the user asked for is like any other.
+fn readable_by_all(folder: &Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    let _ = folder;
+    Ok(())
 }
 
 fn parent_of(path: &Path) -> &Path {
@@ -153,12 +184,7 @@ impl RunDir {
                 Wish::Named(_, false) => {}
             }
         }
-        #[cfg(unix)]
-        std::fs::set_permissions(
-            self.fresh.path(),
-            std::os::unix::fs::PermissionsExt::from_mode(0o755),
-        )
-        .with_context(cannot)?;
+        readable_by_all(self.fresh.path()).with_context(cannot)?;
         std::fs::rename(self.fresh.path(), &place).with_context(cannot)?;
         // The temporary name is gone.
         let _ = self.fresh.keep();

@@ -178,20 +178,85 @@ fn a_short_training_repeats_and_leaves_its_policy() {
     assert_eq!(one[0]["env_steps"], 56 * 200);
     for name in [
         "metrics.jsonl",
-        "policy-seed0.json",
-        "policy-seed1.json",
+        "policies/seed0.json",
+        "policies/seed1.json",
         "config.toml",
         "returns.png",
     ] {
         let read = |out: &str| fs::read(folder.path().join(out).join(name)).expect("written");
         assert_eq!(read("one"), read("other"), "{name}");
     }
+    // Killed and resumed, it ends the same.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ell0"));
+    command
+        .args([
+            "train",
+            "--env",
+            "pendulum(g=9.81)",
+            "--policy",
+            "polynomial(2)",
+            "--episodes",
+            "56",
+            "--updates",
+            "20",
+        ])
+        .args(["--seeds", "2", "--out", "killed"])
+        .current_dir(folder.path())
+        .stderr(std::process::Stdio::null());
+    let mut child = command.spawn().expect("the binary runs");
+    std::thread::sleep(std::time::Duration::from_millis(250));
+    let _ = child.kill();
+    let _ = child.wait();
+    let output = ell0(folder.path(), &["train", "--resume", "--out", "killed"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for name in [
+        "metrics.jsonl",
+        "policies/seed0.json",
+        "policies/seed1.json",
+        "checkpoints/seed0.safetensors",
+    ] {
+        let read = |out: &str| fs::read(folder.path().join(out).join(name)).expect("written");
+        assert!(read("one") == read("killed"), "{name}");
+    }
+    for (arguments, words) in [
+        (
+            vec!["--env", "pendulum", "--out", "one"],
+            "`ell0 train --resume --out one` goes on",
+        ),
+        (
+            vec!["--resume", "--out", "nowhere"],
+            "holds no run to go on with",
+        ),
+        (
+            vec!["--env", "pendulum(g=1)", "--resume", "--out", "one"],
+            "holds a run in pendulum(g=9.81)",
+        ),
+    ] {
+        let output = ell0(folder.path(), &[&["train"], &arguments[..]].concat());
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            text(&output.stderr).contains(words),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+    fs::write(
+        folder.path().join("one/checkpoints/seed0.safetensors"),
+        "no",
+    )
+    .expect("written");
+    let output = ell0(folder.path(), &["train", "--resume", "--out", "one"]);
+    assert!(
+        text(&output.stderr).contains("delete it to train the seed anew"),
+        "{}",
+        text(&output.stderr)
+    );
     // The written policy is the one that was evaluated.
     let output = ell0(
         folder.path(),
         &[
             "evaluate",
-            "one/policy-seed1.json",
+            "one/policies/seed1.json",
             "--env",
             "pendulum(g=9.81)",
             "--json",

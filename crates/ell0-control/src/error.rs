@@ -57,6 +57,12 @@ pub enum Error {
         /// What there is.
         expected: String,
     },
+    /// A checkpoint that cannot be used.
+    #[error("this is not a checkpoint to go on with: {reason}")]
+    Checkpoint {
+        /// Why.
+        reason: String,
+    },
     /// An error of the method itself.
     #[error(transparent)]
     Method(#[from] ell0::Error),

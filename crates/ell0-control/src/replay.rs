@@ -76,6 +76,32 @@ impl Replay {
         })
     }
 
+    /// The contents: values row by row, whether each row terminated and was truncated, and the place of the next one.
+    pub(crate) fn contents(&self) -> (&[f32], &[bool], &[bool], usize) {
+        (&self.values, &self.terminated, &self.truncated, self.next)
+    }
+
+    /// An empty ring filled with the contents of another, if they fit.
+    pub(crate) fn restored(
+        mut self,
+        values: Vec<f32>,
+        terminated: Vec<bool>,
+        truncated: Vec<bool>,
+        next: usize,
+    ) -> Option<Self> {
+        let rows = terminated.len();
+        let fits = rows <= self.capacity
+            && truncated.len() == rows
+            && values.len() == rows * self.width()
+            && values.iter().all(|v| v.is_finite())
+            && (next == 0 || rows == self.capacity && next < rows);
+        self.values = values;
+        self.terminated = terminated;
+        self.truncated = truncated;
+        self.next = next;
+        fits.then_some(self)
+    }
+
     /// Number of transitions.
     pub fn len(&self) -> usize {
         self.terminated.len()

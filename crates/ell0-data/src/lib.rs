@@ -1,6 +1,6 @@
 //! Measurements for `ell0`: tables read in blocks, trajectories, rates of change.
 //!
-//! - [`table`]: files with named columns, read block by block. [`write`]: tables written block by block.
+//! - [`table`]: files with named columns, read block by block. [`mod@write`]: tables written block by block.
 //! - [`derivative`]: rates of change from samples, by finite differences, local polynomials, or not at all (the weak form).
 //! - [`runs`]: files as trajectories. [`survey`]: a first look at them.
 //! - [`series`]: from samples to the rows of a linear problem. [`part`]: the statistics of some files, which merge with those of others.

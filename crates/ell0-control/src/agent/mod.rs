@@ -5,6 +5,7 @@
 //! - [`Td3`]: one update of twin delayed deep deterministic policy gradients; DDPG by its switches.
 
 mod actor;
+mod checkpoint;
 mod refine;
 mod td3;
 mod training;

@@ -125,6 +125,24 @@ impl Td3Config {
     }
 }
 
+impl Td3 {
+    /// Everything that learns, by name, for a checkpoint.
+    pub(super) fn learners(&self) -> Vec<(String, &Learner)> {
+        let critics = self.critics.iter().enumerate();
+        std::iter::once(("policy".to_string(), &self.policy))
+            .chain(critics.map(|(k, c)| (format!("critic{k}"), c)))
+            .collect()
+    }
+
+    /// The same, to be restored.
+    pub(super) fn learners_mut(&mut self) -> Vec<(String, &mut Learner)> {
+        let critics = self.critics.iter_mut().enumerate();
+        std::iter::once(("policy".to_string(), &mut self.policy))
+            .chain(critics.map(|(k, c)| (format!("critic{k}"), c)))
+            .collect()
+    }
+}
+
 /// A function with the parameters of its target, its optimizer and its gradient.
 #[derive(Clone, Debug)]
 pub(super) struct Learner {

@@ -229,3 +229,40 @@ fn the_gradient_reaches_coefficients_and_gates() {
         }
     }
 }
+
+/// Saved in the midst of training and resumed, it goes on to the same bits; damage is found.
+#[test]
+fn a_resumed_training_goes_on_to_the_same_bits() {
+    let config = TrainConfig {
+        policy: "polynomial(2)".into(),
+        episodes: 8,
+        random_episodes: 2,
+        updates_after: 3,
+        updates: 5,
+        replay: 900,
+        lambda_from: 4,
+        lambda_full: 6,
+        terms: Some(3),
+        ..TrainConfig::default()
+    };
+    let mut whole = Training::new(config.clone()).expect("a training");
+    let mut part = Training::new(config).expect("a training");
+    for k in 0..8 {
+        whole.episode().expect("finite");
+        part.episode().expect("finite");
+        if k % 2 == 1 {
+            part.note_evaluation(-1.5);
+            whole.note_evaluation(-1.5);
+            part = Training::from_bytes(&part.to_bytes().expect("bytes")).expect("a checkpoint");
+        }
+    }
+    assert!(part.is_over() && part.history().len() == 8);
+    let bytes = whole.to_bytes().expect("bytes");
+    assert!(bytes == part.to_bytes().expect("bytes"));
+    for at in [9, bytes.len() / 2, bytes.len() - 1] {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        assert!(Training::from_bytes(&damaged).is_err());
+        assert!(Training::from_bytes(&bytes[..at]).is_err());
+    }
+}

@@ -161,19 +161,22 @@ pub struct EpisodeRecord {
     pub q_scale: f64,
     /// Price of an open gate, in units of Q.
     pub price: f64,
+    /// Mean return on the evaluation grid, where it was measured.
+    pub evaluation_return: Option<f64>,
 }
 
 /// A policy in training.
 pub struct Training {
-    config: TrainConfig,
+    pub(super) config: TrainConfig,
     environment: Box<dyn Environment>,
-    agent: Td3,
-    replay: Replay,
-    episode: u64,
-    env_steps: u64,
-    q_scale: f64,
+    pub(super) agent: Td3,
+    pub(super) replay: Replay,
+    pub(super) episode: u64,
+    pub(super) env_steps: u64,
+    pub(super) q_scale: f64,
     /// Factor by which the price is steered towards the wanted number of terms.
-    steering: f64,
+    pub(super) steering: f64,
+    pub(super) history: Vec<EpisodeRecord>,
     stream: Stream,
     act: ActorPass,
 }
@@ -209,6 +212,7 @@ impl Training {
             env_steps: 0,
             q_scale: 0.0,
             steering: 1.0,
+            history: Vec::new(),
             stream,
             act,
             config,
@@ -238,7 +242,7 @@ impl Training {
         if self.episode > self.config.updates_after && self.config.updates > 0 {
             loss = Some(self.learn()?);
         }
-        Ok(EpisodeRecord {
+        let record = EpisodeRecord {
             episode: self.episode,
             env_steps: self.env_steps,
             training_return,
@@ -246,7 +250,22 @@ impl Training {
             terms: self.agent.actor().terms(),
             q_scale: self.q_scale,
             price: self.price(),
-        })
+            evaluation_return: None,
+        };
+        self.history.push(record);
+        Ok(record)
+    }
+
+    /// All episodes so far.
+    pub fn history(&self) -> &[EpisodeRecord] {
+        &self.history
+    }
+
+    /// Writes the result of an evaluation into the last record.
+    pub fn note_evaluation(&mut self, mean_return: f64) {
+        if let Some(last) = self.history.last_mut() {
+            last.evaluation_return = Some(mean_return);
+        }
     }
 
     fn play(&mut self) -> Result<f64> {

@@ -75,6 +75,28 @@ impl Adam {
         })
     }
 
+    /// The running means of the gradient and of its square, and the number of steps: all that an optimizer remembers.
+    pub fn memory(&self) -> (&[f32], &[f32], u64) {
+        (&self.first, &self.second, self.steps)
+    }
+
+    /// An optimizer with the memory of another.
+    pub fn with_memory(
+        config: AdamConfig,
+        first: Vec<f32>,
+        second: Vec<f32>,
+        steps: u64,
+    ) -> Result<Self> {
+        config.check()?;
+        require_len("second moments", second.len(), first.len())?;
+        Ok(Adam {
+            config,
+            first,
+            second,
+            steps,
+        })
+    }
+
     /// One step. Each group is a range of parameters with its learning rate; the groups together make one step. The gradient is multiplied by
     /// `scale` on the way (clipping).
     pub fn step(

@@ -19,11 +19,11 @@ use std::{
 use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand};
 use ell0::training::EpochRecord;
-use ell0_data::write::{TEMPORARY, write_whole};
+use ell0_data::write::write_whole;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 
-use crate::run_dir::may_replace;
+use crate::run_dir::{begin, make_inside, may_replace};
 
 use self::{
     data::Data,
@@ -100,21 +100,6 @@ impl Config {
     }
 }
 
-/// Makes the folders inside a run's folder, and clears away what a process that was killed left half-written.
-fn make_inside(folder: &Path) -> std::io::Result<()> {
-    for inside in ["checkpoints", "models", ""] {
-        let inside = folder.join(inside);
-        std::fs::create_dir_all(&inside)?;
-        for entry in std::fs::read_dir(inside)? {
-            let entry = entry?;
-            if entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
-                std::fs::remove_file(entry.path())?;
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Deletes a run, if the folder holds nothing else.
 fn throw_away(folder: &Path) -> anyhow::Result<()> {
     may_replace(folder, OURS)?;
@@ -137,6 +122,9 @@ fn throw_away(folder: &Path) -> anyhow::Result<()> {
     }
     std::fs::remove_dir_all(folder).with_context(|| format!("cannot replace {}", folder.display()))
 }
+
+/// The folders inside the folder of a run.
+const INSIDE: &[&str] = &["checkpoints", "models"];
 
 /// What a run leaves in its folder.
 const OURS: &[&str] = &[
@@ -196,33 +184,12 @@ impl Options {
             );
             throw_away(folder)?;
         }
-        // The folder appears with everything that a run begins with, or not at all.
-        let cannot = || format!("cannot write the folder {}", folder.display());
-        let parent = match folder.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        std::fs::create_dir_all(parent).with_context(cannot)?;
-        let fresh = tempfile::Builder::new()
-            .prefix(TEMPORARY)
-            .tempdir_in(parent)
-            .with_context(cannot)?;
-        make_inside(fresh.path()).with_context(cannot)?;
         let head = format!(
             "# Made by ell0 {} with `ell0 tutorial {}`.\n\n",
             env!("CARGO_PKG_VERSION"),
             task.name()
         );
-        let text = head + &toml::to_string(&config)?;
-        std::fs::write(fresh.path().join("config.toml"), text).with_context(cannot)?;
-        #[cfg(unix)]
-        std::fs::set_permissions(
-            fresh.path(),
-            std::os::unix::fs::PermissionsExt::from_mode(0o755),
-        )
-        .with_context(cannot)?;
-        std::fs::rename(fresh.path(), folder).with_context(cannot)?;
-        let _ = fresh.keep();
+        begin(folder, INSIDE, &(head + &toml::to_string(&config)?))?;
         Ok(config)
     }
 
@@ -247,8 +214,7 @@ impl Options {
             folder.display(),
             config.seed
         );
-        make_inside(folder)
-            .with_context(|| format!("cannot write the folder {}", folder.display()))?;
+        make_inside(folder, INSIDE)?;
         Ok(config)
     }
 
