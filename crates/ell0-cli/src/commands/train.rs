@@ -115,6 +115,9 @@ struct Done {
     episodes: Vec<EpisodeRecord>,
 }
 
+/// Where a seed puts its result; none inside if it was interrupted.
+type Slot = Mutex<Option<anyhow::Result<Option<Done>>>>;
+
 /// Episodes between two evaluations.
 const EVALUATE_EVERY: u64 = 25;
 
@@ -325,8 +328,7 @@ impl Plan {
             "{prefix:8} {bar:24} {pos:>4}/{len:<4} {msg} ({eta} left)",
         )
         .unwrap_or(ProgressStyle::default_bar());
-        let slots: Vec<(ProgressBar, Mutex<Option<anyhow::Result<Option<Done>>>>)> = (0..self
-            .seeds)
+        let slots: Vec<(ProgressBar, Slot)> = (0..self.seeds)
             .map(|k| {
                 let bar =
                     bars.add(ProgressBar::new(self.training.episodes).with_style(style.clone()));
