@@ -5,10 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, bail, ensure};
 use clap::Args;
 use ell0_control::{
-    environment::{Environment, Pendulum, PendulumConfig, make},
+    environment::{Environment, make, pendulum},
     evaluation::{BatchPolicy, ClosedForm, evaluate},
     optimum::{GridConfig, pendulum_optimum},
 };
@@ -127,7 +126,7 @@ impl Rollout {
 /// What optimal control would reach, by dynamic programming on a grid
 #[derive(Args)]
 pub struct Optimum {
-    /// Environment of two state dimensions, for example "pendulum(g=9.81)"
+    /// Environment, for example "pendulum(g=9.81)"
     #[arg(long = "env", value_name = "ENV")]
     environment: String,
     /// Points of the grid in each dimension
@@ -144,13 +143,7 @@ pub struct Optimum {
 impl Optimum {
     pub fn run(&self) -> anyhow::Result<()> {
         let environment = make(&self.environment)?;
-        ensure!(
-            environment.state_names().len() == 2,
-            "dynamic programming on a grid needs two state dimensions; this environment has {}",
-            environment.state_names().len()
-        );
-        let pendulum = pendulum(&environment.text())?;
-        let limit = environment.time_limit().context("an episode has no end")?;
+        let (pendulum, limit) = pendulum(&self.environment)?;
         let config = GridConfig {
             angles: self.points as usize,
             speeds: self.points as usize,
@@ -173,24 +166,4 @@ impl Optimum {
         }
         Ok(())
     }
-}
-
-/// The pendulum that a text describes.
-fn pendulum(text: &str) -> anyhow::Result<Pendulum> {
-    let mut config = PendulumConfig::default();
-    let Some(inside) = text
-        .strip_prefix("pendulum(")
-        .and_then(|t| t.strip_suffix(')'))
-    else {
-        bail!("dynamic programming knows the pendulum only");
-    };
-    for part in inside.split(", ") {
-        match part.split_once('=') {
-            Some(("g", v)) => config.g = v.parse()?,
-            Some(("mass", v)) => config.mass = v.parse()?,
-            Some(("length", v)) => config.length = v.parse()?,
-            _ => {}
-        }
-    }
-    Ok(Pendulum::new(config)?)
 }

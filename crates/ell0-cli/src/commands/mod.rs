@@ -5,6 +5,8 @@ pub mod control;
 pub mod fit;
 pub mod gates;
 pub mod model;
+pub mod score;
+pub mod simulate;
 pub mod stats;
 pub mod train;
 pub mod tutorial;

@@ -6,13 +6,15 @@
 
 mod actor;
 mod checkpoint;
+mod config;
 mod refine;
 mod td3;
 mod training;
 
 pub use actor::{Actor, ActorKind, ActorPass};
+pub use config::Td3Config;
 pub use refine::{Refined, fine_tune, prune};
-pub use td3::{Noise, Td3, Td3Config, UpdateRecord};
+pub use td3::{Noise, Td3, UpdateRecord};
 pub use training::{EpisodeRecord, PolicyText, TrainConfig, Training};
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod text;
 mod time_limit;
 
 pub use pendulum::{Pendulum, PendulumConfig};
-pub use text::make;
+pub use text::{make, pendulum};
 pub use time_limit::TimeLimit;
 
 use ell0::rng::Generator;

@@ -15,34 +15,36 @@ const PENDULUM_LIMIT: u32 = 200;
 /// | --- | --- |
 /// | `pendulum` | `g=10`, `mass=1`, `length=1`, `limit=200` |
 pub fn make(text: &str) -> Result<Box<dyn Environment>> {
+    let (pendulum, limit) = pendulum(text)?;
+    Ok(Box::new(TimeLimit::new(pendulum, limit)))
+}
+
+/// The pendulum that a text names, and its time limit.
+pub fn pendulum(text: &str) -> Result<(Pendulum, u32)> {
     let call = Call::parse(text)?;
-    match call.name {
-        "pendulum" | "Pendulum-v1" => {
-            let mut config = PendulumConfig::default();
-            let mut limit = f64::from(PENDULUM_LIMIT);
-            call.read(&mut [
-                ("g", &mut config.g),
-                ("mass", &mut config.mass),
-                ("length", &mut config.length),
-                ("limit", &mut limit),
-            ])?;
-            if !((1.0..=MOST_STEPS).contains(&limit) && limit.fract() == 0.0) {
-                return Err(Error::Parameter {
-                    name: "limit".into(),
-                    value: limit,
-                    expected: "it must be a whole number of steps from 1 to a million",
-                });
-            }
-            Ok(Box::new(TimeLimit::new(
-                Pendulum::new(config)?,
-                limit as u32,
-            )))
-        }
-        name => Err(call.wrong(
-            0,
-            format!("there is no environment `{name}`; there is `pendulum`, for example pendulum(g=9.81)"),
-        )),
+    if !matches!(call.name, "pendulum" | "Pendulum-v1") {
+        let name = call.name;
+        let reason = format!(
+            "there is no environment `{name}`; there is `pendulum`, for example pendulum(g=9.81)"
+        );
+        return Err(call.wrong(0, reason));
     }
+    let mut config = PendulumConfig::default();
+    let mut limit = f64::from(PENDULUM_LIMIT);
+    call.read(&mut [
+        ("g", &mut config.g),
+        ("mass", &mut config.mass),
+        ("length", &mut config.length),
+        ("limit", &mut limit),
+    ])?;
+    if !((1.0..=MOST_STEPS).contains(&limit) && limit.fract() == 0.0) {
+        return Err(Error::Parameter {
+            name: "limit".into(),
+            value: limit,
+            expected: "it must be a whole number of steps from 1 to a million",
+        });
+    }
+    Ok((Pendulum::new(config)?, limit as u32))
 }
 
 /// A name and its parameters, with their places in the text.
