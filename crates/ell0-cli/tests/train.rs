@@ -204,6 +204,10 @@ fn a_short_training_repeats_and_leaves_its_policy() {
         .current_dir(folder.path())
         .stderr(std::process::Stdio::null());
     let mut child = command.spawn().expect("the binary runs");
+    // A busy machine may be slow to begin.
+    while !folder.path().join("killed/config.toml").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
     std::thread::sleep(std::time::Duration::from_millis(250));
     let _ = child.kill();
     let _ = child.wait();

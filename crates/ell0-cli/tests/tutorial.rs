@@ -174,6 +174,10 @@ fn a_killed_run_resumes_to_the_same_bits() {
             .stderr(Stdio::null())
             .spawn()
             .expect("the binary runs");
+        // A busy machine may be slow to begin.
+        while !folder.path().join("parts/config.toml").exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         std::thread::sleep(Duration::from_millis(milliseconds));
         if child.try_wait().expect("a status").is_none() {
             killed += 1;
