@@ -274,15 +274,16 @@ impl Pass {
         require_len("gradient by the inputs", d_input.len(), size)?;
         for index in (0..self.layers.len()).rev() {
             let (before, rest) = self.layers.split_at_mut(index);
-            let (layer, _) = rest.split_first_mut().expect("index is in range");
+            let (layer, after) = rest.split_first_mut().expect("index is in range");
             let input = before.last().map_or(&self.input[..], LayerPass::output);
-            // Every unit of a plain network is open.
-            let every: Vec<usize> = (0..architecture.layers()[index].outputs).collect();
+            let open_outputs = after
+                .first()
+                .map_or(&self.every_output[..], LayerPass::open);
             layer.backward(Backward {
                 layer: &architecture.layers()[index],
                 weights: &parameters[architecture.weights(index)],
                 input,
-                open_outputs: &every,
+                open_outputs,
                 rows,
                 d: &mut self.d,
                 d_input: &mut self.d_next,
