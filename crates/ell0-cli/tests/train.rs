@@ -176,6 +176,8 @@ fn a_short_training_repeats_and_leaves_its_policy() {
     assert_eq!(one, other);
     assert_eq!(one.as_array().map(Vec::len), Some(2));
     assert_eq!(one[0]["env_steps"], 56 * 200);
+    // Nobody is better than optimal control.
+    assert!(one[0]["gap"].as_f64().expect("a number") > 0.0);
     for name in [
         "metrics.jsonl",
         "policies/seed0.json",
@@ -273,4 +275,119 @@ fn a_short_training_repeats_and_leaves_its_policy() {
     );
     let (a, b) = (a.expect("a number"), b.expect("a number"));
     assert!((a / b - 1.0).abs() < 1e-3, "{a} {b}");
+}
+
+/// Two policies at two prices: a row, a policy and an event file for each; the published behaviour as an option.
+#[test]
+fn several_agents_are_trained_side_by_side() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let base = ["train", "--env", "pendulum(limit=20)", "--episodes", "53"];
+    let both = [
+        "--policy",
+        "polynomial(1)",
+        "--policy",
+        "fourier(1, interactions)",
+        "--lambda",
+        "0.001,0.1",
+        "--updates",
+        "2",
+        "--out",
+        "both",
+        "--json",
+    ];
+    let output = ell0(folder.path(), &[&base[..], &both[..]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let rows: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(rows.as_array().map(Vec::len), Some(4));
+    assert_eq!(rows[3]["agent"], "fourier-1-interactions-lambda0.1");
+    assert_eq!(rows[3]["lambda"], 0.1);
+    let place = folder.path().join("both");
+    let written = fs::read_to_string(place.join("results.json")).expect("written");
+    assert_eq!(serde_json::from_str::<Value>(&written).expect("JSON"), rows);
+    let metrics = fs::read_to_string(place.join("metrics.jsonl")).expect("written");
+    assert_eq!(metrics.lines().count(), 4 * 53);
+    for row in rows.as_array().expect("rows") {
+        let name = format!("{}-seed0", row["agent"].as_str().expect("a name"));
+        assert!(place.join(format!("policies/{name}.json")).exists());
+        let events = fs::read(place.join(format!("events/{name}/events.out.tfevents.ell0")));
+        assert_eq!(records(&events.expect("written")), 1 + 53);
+    }
+    assert!(place.join("frontier.png").exists());
+    // Begun anew only in the place of a run.
+    let again = [&base[..], &["--out", "both", "--force", "--updates", "1"]].concat();
+    assert!(ell0(folder.path(), &again).status.success());
+    fs::write(place.join("mine.txt"), "mine").expect("written");
+    let output = ell0(folder.path(), &again);
+    assert!(text(&output.stderr).contains("holds mine.txt"));
+    assert!(place.join("mine.txt").exists());
+
+    let output = ell0(
+        folder.path(),
+        &[
+            &base[..],
+            &["--policy", "fourier(1, interactions)", "--reference"],
+            &["--updates", "1", "--out", "published"],
+        ]
+        .concat(),
+    );
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let config = fs::read_to_string(folder.path().join("published/config.toml")).expect("written");
+    for line in [
+        "policy = \"fourier(1, published-interactions)\"",
+        "relative_lambda = false",
+        "scale_inputs = false",
+        "gates = \"batch\"",
+        "truncation_ends = true",
+        "sampled_targets = true",
+        "smoothing = 0.0",
+        "prune = false",
+    ] {
+        assert!(config.lines().any(|l| l == line), "{line}:\n{config}");
+    }
+}
+
+/// Number of records of an event file; a length that does not lead to the next record panics.
+fn records(mut bytes: &[u8]) -> usize {
+    let mut count = 0;
+    while !bytes.is_empty() {
+        let length = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
+        bytes = &bytes[8 + 4 + length + 4..];
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn the_tutorial_compares_four_agents() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments = ["tutorial", "policy", "--episodes", "52", "--out", "run"];
+    let output = ell0(folder.path(), &arguments);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    for words in [
+        "network(64, 64)",
+        "about -1100",
+        "gap",
+        "fourier, seed 0: torque = 2*tanh(",
+    ] {
+        assert!(shown.contains(words), "{words}:\n{shown}");
+    }
+    let rows = fs::read_to_string(folder.path().join("run/results.json")).expect("written");
+    let rows: Value = serde_json::from_str(&rows).expect("JSON");
+    assert_eq!(rows.as_array().map(Vec::len), Some(4));
+    for name in [
+        "policy",
+        "seed",
+        "return_mean",
+        "return_ci95",
+        "gap",
+        "terms",
+        "equation",
+        "env_steps",
+        "seconds",
+    ] {
+        assert!(rows[1].get(name).is_some_and(|v| !v.is_null()), "{name}");
+    }
+    let output = ell0(folder.path(), &["train", "--resume", "--out", "run"]);
+    assert!(text(&output.stderr).contains("holds a run of `ell0 tutorial policy`"));
 }

@@ -45,6 +45,20 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
+    /// A world that breaks down.
+    #[error(
+        "{environment} gave the reward {reward} or an observation that is not finite, in step {step} of episode {episode}; training is as it was before this episode"
+    )]
+    World {
+        /// Its text.
+        environment: String,
+        /// Episode, counted from 1.
+        episode: u64,
+        /// Step, counted from 1.
+        step: u64,
+        /// The reward.
+        reward: f64,
+    },
     /// A model that does not suit an environment.
     #[error(
         "this model does not suit the environment: {what} `{name}` is not there; there are {expected}"

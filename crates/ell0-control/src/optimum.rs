@@ -12,7 +12,7 @@ use crate::{environment::Pendulum, evaluation::Return};
 /// | --- | --- | --- |
 /// | `angles` | 401 | points over θ |
 /// | `speeds` | 401 | points over θ̇ |
-/// | `torques` | 41 | torques tried |
+/// | `torques` | 5 | torques tried at first; finer ones are tried around the best of them |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the table above documents every field")]
 pub struct GridConfig {
@@ -26,10 +26,13 @@ impl Default for GridConfig {
         GridConfig {
             angles: 401,
             speeds: 401,
-            torques: 41,
+            torques: 5,
         }
     }
 }
+
+/// With more steps left than this, optimal control acts as with this many.
+const HORIZON: u32 = 400;
 
 /// Values on a grid over (θ, θ̇), θ round the circle.
 struct Values {
@@ -41,17 +44,27 @@ struct Values {
 impl Values {
     /// Bilinear interpolation.
     fn at(&self, [theta, speed]: [f64; 2]) -> f64 {
-        let turn = ((theta + PI) / (2.0 * PI)).rem_euclid(1.0) * self.angles as f64;
+        let turn = (theta + PI) * (0.5 / PI);
+        // Most angles are near: the remainder is slow.
+        let turn = match turn {
+            0.0..1.0 => turn,
+            1.0..2.0 => turn - 1.0,
+            -1.0..0.0 => turn + 1.0,
+            _ => turn.rem_euclid(1.0),
+        };
+        let turn = turn * self.angles as f64;
         let i = (turn as usize).min(self.angles - 1);
         let u = turn - i as f64;
         let max = Pendulum::MAX_SPEED;
         let level = (speed + max) / (2.0 * max) * (self.speeds - 1) as f64;
         let j = (level as usize).min(self.speeds - 2);
         let v = level - j as f64;
-        let next = (i + 1) % self.angles;
-        let value = |i: usize, j: usize| self.values[i * self.speeds + j];
-        (1.0 - u) * ((1.0 - v) * value(i, j) + v * value(i, j + 1))
-            + u * ((1.0 - v) * value(next, j) + v * value(next, j + 1))
+        let next = if i + 1 == self.angles { 0 } else { i + 1 };
+        let between = |i: usize| {
+            let values = &self.values[i * self.speeds + j..][..2];
+            (1.0 - v) * values[0] + v * values[1]
+        };
+        (1.0 - u) * between(i) + u * between(next)
     }
 }
 
@@ -72,19 +85,27 @@ pub fn pendulum_optimum(
         speeds: m,
         values: vec![0.0; n * m],
     };
-    // Values of the last steps converge quickly; all of them are kept, one for each step that is left.
+    // One grid of values for each number of steps that are left; from far enough on they hardly change.
     let mut to_go: Vec<Values> = vec![zero()];
-    for _ in 1..steps {
+    for _ in 1..steps.min(HORIZON) {
         let after = &to_go[to_go.len() - 1];
-        let values: Vec<f64> = (0..n * m)
+        // What holds at (θ, θ̇) with u holds at (−θ, −θ̇) with −u: half of the grid is enough.
+        let (lower, upper) = (m / 2, m - m / 2);
+        let half: Vec<f64> = (0..n * upper)
             .into_par_iter()
             .map(|k| {
-                let theta = (k / m) as f64 / n as f64 * 2.0 * PI - PI;
-                let speed = (k % m) as f64 / (m - 1) as f64 * 2.0 * Pendulum::MAX_SPEED
-                    - Pendulum::MAX_SPEED;
+                let theta = (k / upper) as f64 / n as f64 * 2.0 * PI - PI;
+                let level = (lower + k % upper) as f64 / (m - 1) as f64;
+                let speed = level * 2.0 * Pendulum::MAX_SPEED - Pendulum::MAX_SPEED;
                 best(pendulum, &torques, after, [theta, speed]).1
             })
             .collect();
+        let value = |i: usize, j: usize| match j.checked_sub(lower) {
+            Some(j) => half[i * upper + j],
+            None => half[(n - i) % n * upper + (upper - 1 - j)],
+        };
+        let cells = (0..n).flat_map(|i| (0..m).map(move |j| (i, j)));
+        let values = cells.map(|(i, j)| value(i, j)).collect();
         to_go.push(Values {
             angles: n,
             speeds: m,
@@ -96,7 +117,8 @@ pub fn pendulum_optimum(
         .map(|start| {
             let mut state = [start[0], start[1]];
             let mut total = 0.0;
-            for after in to_go.iter().rev().take(steps as usize) {
+            for left in (0..steps as usize).rev() {
+                let after = &to_go[left.min(to_go.len() - 1)];
                 let (torque, _) = best(pendulum, &torques, after, state);
                 let (next, reward) = pendulum.next(state, torque);
                 total += reward;
@@ -109,17 +131,32 @@ pub fn pendulum_optimum(
     Return::of(&returns, steps)
 }
 
+/// Finer torques around the best are tried so often, at half the distance each time.
+const HALVINGS: u32 = 3;
+
 /// The torque, of those tried, with the largest reward and value after it, and that sum.
 fn best(pendulum: &Pendulum, torques: &[f64], after: &Values, state: [f64; 2]) -> (f64, f64) {
+    let step = pendulum.next_of(state);
     let worth = |torque: f64| {
-        let (next, reward) = pendulum.next(state, torque);
+        let (next, reward) = step(torque);
         reward + after.at(next)
     };
     let mut found = (0.0, f64::NEG_INFINITY);
-    for &torque in torques {
+    let consider = |torque: f64, found: &mut (f64, f64)| {
         let value = worth(torque);
         if value > found.1 {
-            found = (torque, value);
+            *found = (torque, value);
+        }
+    };
+    for &torque in torques {
+        consider(torque, &mut found);
+    }
+    let mut distance = torques[1] - torques[0];
+    for _ in 0..HALVINGS {
+        distance *= 0.5;
+        let centre = found.0;
+        for torque in [centre - distance, centre + distance] {
+            consider(torque, &mut found);
         }
     }
     found

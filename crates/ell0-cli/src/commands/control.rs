@@ -132,8 +132,8 @@ pub struct Optimum {
     /// Points of the grid in each dimension
     #[arg(long, default_value_t = 401, value_parser = clap::value_parser!(u64).range(11..=4001))]
     points: u64,
-    /// Torques tried
-    #[arg(long, default_value_t = 41, value_parser = clap::value_parser!(u64).range(2..=1001))]
+    /// Torques tried at first; finer ones are tried around the best of them
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(2..=1001))]
     actions: u64,
     /// Print one JSON object
     #[arg(long)]

@@ -22,8 +22,26 @@ pub enum ActorKind {
     Network(Vec<usize>),
     /// The same with gates on every layer.
     SparseNetwork(Vec<usize>),
-    /// A linear combination of terms with a gate on each. Gates are drawn for each batch or for each row.
-    Dictionary(Library, NoisePer),
+    /// A linear combination of terms with a gate on each.
+    Dictionary {
+        /// The terms.
+        library: Library,
+        /// Whether gates are drawn for each batch or for each row.
+        noise: NoisePer,
+        /// Whether the terms are of observations scaled to their range.
+        scaled: bool,
+    },
+}
+
+impl ActorKind {
+    /// A dictionary with gates drawn for each row, on scaled observations.
+    pub fn dictionary(library: Library) -> Self {
+        ActorKind::Dictionary {
+            library,
+            noise: NoisePer::Row,
+            scaled: true,
+        }
+    }
 }
 
 /// A policy with parameters.
@@ -41,7 +59,7 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// A policy with random parameters for the given spaces. A dictionary sees the observations scaled to their range.
+    /// A policy with random parameters for the given spaces.
     pub fn new(
         kind: &ActorKind,
         observation: &Space,
@@ -74,7 +92,7 @@ impl Actor {
         let (model, lift) = match kind {
             ActorKind::Network(hidden) => (network(hidden, None)?, None),
             ActorKind::SparseNetwork(hidden) => (network(hidden, Some(GateSpec::default()))?, None),
-            ActorKind::Dictionary(library, noise) => {
+            ActorKind::Dictionary { library, noise, .. } => {
                 let features = library.features(&observation.names)?;
                 let layer = Dense {
                     inputs: features.len(),
@@ -95,9 +113,9 @@ impl Actor {
         Ok(Actor {
             architecture: model.architecture().clone(),
             parameters: model.parameters().to_vec(),
-            scales: match lift {
-                Some(_) => observation.high.clone(),
-                None => vec![1.0; observation.len()],
+            scales: match kind {
+                ActorKind::Dictionary { scaled: true, .. } => observation.high.clone(),
+                _ => vec![1.0; observation.len()],
             },
             lift,
             observation_names: observation.names.clone(),

@@ -6,7 +6,7 @@ use ell0::{
         Activation, Architecture, Draw, Init, Loss, Mlp, MlpConfig, Noise as GateNoise, Pass,
     },
     rng::{Generator, Stream},
-    training::{Adam, AdamConfig},
+    training::{Adam, AdamConfig, follow},
 };
 use serde::{Deserialize, Serialize};
 
@@ -37,9 +37,7 @@ impl Learner {
 
     /// θ' ← τθ + (1−τ)θ'.
     fn follow(&mut self, tau: f64) {
-        let (take, keep) = (tau as f32, (1.0 - tau) as f32);
-        let pairs = self.target.iter_mut().zip(&self.parameters);
-        pairs.for_each(|(t, p)| *t = take.mul_add(*p, keep * *t));
+        follow(&mut self.target, &self.parameters, tau);
     }
 }
 
@@ -190,7 +188,7 @@ impl Td3 {
             batch.observation.len().min(batch.next_observation.len()),
             rows * self.actor.observations(),
         )?;
-        let max = self.actor.max_action().to_vec();
+        let max = self.actor.max_action();
         require_size(
             "the noise of an update",
             noise.smoothing.len(),
@@ -255,6 +253,13 @@ impl Td3 {
         for (critic, pass) in self.critics.iter_mut().zip(&mut self.critic_passes) {
             pass.forward(&critic.parameters, &self.seen, Draw::TestTime)?;
             critic_loss += pass.loss(Loss::MeanSquaredError, &self.target, rows)?;
+            // Before the step: what was learned so far stays finite.
+            if !critic_loss.is_finite() {
+                return Err(Error::NotFinite {
+                    what: "the critics' loss",
+                    value: critic_loss,
+                });
+            }
             pass.backward(&critic.parameters, &mut critic.gradient, None)?;
             let groups = [(everything.clone(), self.config.critic_rate)];
             critic
@@ -262,12 +267,6 @@ impl Td3 {
                 .step(&mut critic.parameters, &critic.gradient, 1.0, &groups)?;
         }
         self.updates += 1;
-        if !critic_loss.is_finite() {
-            return Err(Error::NotFinite {
-                what: "the critics' loss",
-                value: critic_loss,
-            });
-        }
 
         // Now and then, the policy towards larger Q₁(s, π(s)), and all targets a little closer.
         let mut actor_loss = None;

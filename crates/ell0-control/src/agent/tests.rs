@@ -147,7 +147,11 @@ fn the_gradient_reaches_coefficients_and_gates() {
     for noise_per in [NoisePer::Batch, NoisePer::Row] {
         let stream = Stream::new(5);
         let library: Library = "polynomial(2)".parse().expect("a library");
-        let kind = ActorKind::Dictionary(library.clone(), noise_per);
+        let kind = ActorKind::Dictionary {
+            library: library.clone(),
+            noise: noise_per,
+            scaled: true,
+        };
         let mut actor = Actor::new(&kind, observation, action, &stream).expect("an actor");
         let mut rng = stream.at(9);
         actor
@@ -265,4 +269,158 @@ fn a_resumed_training_goes_on_to_the_same_bits() {
         assert!(Training::from_bytes(&damaged).is_err());
         assert!(Training::from_bytes(&bytes[..at]).is_err());
     }
+}
+
+/// A pendulum whose reward is not a number from some step on.
+struct Broken {
+    world: Box<dyn Environment>,
+    steps_left: u64,
+    reward: f64,
+}
+
+impl Environment for Broken {
+    fn text(&self) -> String {
+        "broken".into()
+    }
+
+    fn observation_space(&self) -> &Space {
+        self.world.observation_space()
+    }
+
+    fn action_space(&self) -> &Space {
+        self.world.action_space()
+    }
+
+    fn state_names(&self) -> &[&'static str] {
+        self.world.state_names()
+    }
+
+    fn evaluation_grid(&self) -> Vec<Vec<f64>> {
+        self.world.evaluation_grid()
+    }
+
+    fn reset(&mut self, rng: &mut ell0::rng::Generator) {
+        self.world.reset(rng);
+    }
+
+    fn reset_to(&mut self, state: &[f64]) -> crate::Result<()> {
+        self.world.reset_to(state)
+    }
+
+    fn state(&self) -> &[f64] {
+        self.world.state()
+    }
+
+    fn observe(&self, observation: &mut [f32]) {
+        self.world.observe(observation);
+    }
+
+    fn step(&mut self, action: &[f64]) -> crate::Result<crate::environment::Step> {
+        let mut step = self.world.step(action)?;
+        self.steps_left = self.steps_left.saturating_sub(1);
+        if self.steps_left == 0 {
+            step.reward = self.reward;
+        }
+        Ok(step)
+    }
+}
+
+#[test]
+fn an_action_of_the_wrong_size_is_an_error() {
+    let mut world = make("pendulum").expect("an environment");
+    for action in [&[][..], &[1.0, 2.0]] {
+        let error = world.step(action).expect_err("the wrong size").to_string();
+        assert!(error.contains("1 are needed"), "{error}");
+    }
+    assert!(world.step(&[f64::NAN]).is_err());
+}
+
+/// The error names the place, and training is what it was before the episode, to the bit.
+#[test]
+fn a_world_that_breaks_down_costs_no_training() {
+    for reward in [f64::NAN, f64::INFINITY] {
+        let config = TrainConfig {
+            environment: "broken".into(),
+            random_episodes: 1,
+            updates_after: 1,
+            updates: 3,
+            replay: 900,
+            ..TrainConfig::default()
+        };
+        let world = Broken {
+            world: make("pendulum").expect("an environment"),
+            steps_left: 3 * 200 + 17,
+            reward,
+        };
+        let mut training = Training::in_environment(config, Box::new(world)).expect("a training");
+        for _ in 0..3 {
+            training.episode().expect("finite");
+        }
+        let before = training.to_bytes().expect("bytes");
+        let error = training.episode().expect_err("not finite").to_string();
+        assert!(
+            error.contains(&format!("the reward {reward}"))
+                && error.contains("step 17 of episode 4"),
+            "{error}"
+        );
+        assert!(before == training.to_bytes().expect("bytes"));
+    }
+}
+
+/// DDPG is TD3 with one critic, a policy that is updated every time, and targets without noise.
+#[test]
+fn ddpg_is_td3_with_its_switches_set() {
+    let environment = make("pendulum").expect("an environment");
+    let (observation, action) = (environment.observation_space(), environment.action_space());
+    let stream = Stream::new(3);
+    let PolicyText(kind) = "network(8)".parse().expect("a policy");
+    let actor = Actor::new(&kind, observation, action, &stream).expect("an actor");
+    let rows = 4;
+    let config = Td3Config {
+        batch: rows,
+        critic_hidden: vec![8],
+        tau: 1.0,
+        ..Td3Config::ddpg()
+    };
+    let mut agent = Td3::new(config, actor, &stream).expect("an agent");
+    assert_eq!(agent.critic_parameters_mut().len(), 1);
+    let mut rng = stream.at(1);
+    let mut random = |n: usize| -> Vec<f32> { (0..n).map(|_| rng.normal() as f32).collect() };
+    let batch = Batch {
+        rows,
+        observation: random(rows * 3),
+        action: random(rows),
+        reward: random(rows),
+        next_observation: random(rows * 3),
+        terminated: vec![false, true, false, false],
+        truncated: vec![true, false, false, false],
+    };
+    let (mut one, mut other) = (agent.clone(), agent.clone());
+    let (mut noise, mut louder) = (Noise::default(), Noise::default());
+    agent.draw(&mut stream.at(2), &mut noise);
+    agent.draw(&mut stream.at(3), &mut louder);
+    for update in 1..=2 {
+        let before = one.actor().parameters().to_vec();
+        let record = one
+            .update(&batch, &noise, &Penalty::none())
+            .expect("finite");
+        let same = other
+            .update(&batch, &louder, &Penalty::none())
+            .expect("finite");
+        // The noise that smooths the targets of TD3 does nothing here.
+        assert_eq!(record, same);
+        assert!(record.actor_loss.is_some(), "update {update}");
+        assert_ne!(before, one.actor().parameters());
+    }
+    // With τ = 1 the target is the policy itself.
+    let (now, target) = one.policy_parameters_mut();
+    assert_eq!(now, target);
+    // A reward that is not finite is found before anything is learned from it.
+    let mut bad = batch;
+    bad.reward[2] = f32::NAN;
+    let before = one.actor().parameters().to_vec();
+    let critic = one.critic_parameters_mut()[0].0.to_vec();
+    assert!(one.update(&bad, &noise, &Penalty::none()).is_err());
+    assert_eq!(before, one.actor().parameters());
+    assert_eq!(critic, one.critic_parameters_mut()[0].0);
 }

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use ell0::{
-    features::Library,
+    features::{Library, Pairs},
     gates::Penalty,
     network::{Draw, NoisePer},
     rng::Stream,
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Actor, ActorKind, ActorPass, Noise, Td3, Td3Config};
 use crate::{
-    environment::{Environment, make},
+    environment::{Environment, Step, make},
     error::{Error, Result},
     evaluation::BatchPolicy,
     replay::{Batch, Replay, Transition},
@@ -63,7 +63,7 @@ impl FromStr for PolicyText {
             }));
         }
         let library: Library = trimmed.parse()?;
-        Ok(PolicyText(ActorKind::Dictionary(library, NoisePer::Row)))
+        Ok(PolicyText(ActorKind::dictionary(library)))
     }
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for PolicyText {
         match &self.0 {
             ActorKind::Network(hidden) => write!(f, "network({})", widths(hidden)),
             ActorKind::SparseNetwork(hidden) => write!(f, "sparse-network({})", widths(hidden)),
-            ActorKind::Dictionary(library, _) => library.fmt(f),
+            ActorKind::Dictionary { library, .. } => library.fmt(f),
         }
     }
 }
@@ -94,6 +94,9 @@ impl fmt::Display for PolicyText {
 /// | `exploration` | 0.1 | deviation of the noise on actions, relative to their range |
 /// | `lambda` | 1e-3 | price of an open gate, relative to the mean size of Q |
 /// | `lambda_from`, `lambda_full` | 100, 150 | episodes between which the price rises to its full value |
+/// | `relative_lambda` | yes | whether the price is relative to Q; no: as it stands, as in the published code |
+/// | `scale_inputs` | yes | whether a dictionary sees observations scaled to their range |
+/// | `gates` | row | whether the gates of a dictionary are drawn for each row, or for each batch |
 /// | `terms` | none | number of terms that the price is steered to |
 /// | `replay` | 1,000,000 | transitions that are remembered |
 /// | `seed` | 0 | of everything random |
@@ -112,6 +115,9 @@ pub struct TrainConfig {
     pub lambda: f64,
     pub lambda_from: u64,
     pub lambda_full: u64,
+    pub relative_lambda: bool,
+    pub scale_inputs: bool,
+    pub gates: NoisePer,
     pub terms: Option<usize>,
     pub replay: usize,
     pub seed: u64,
@@ -131,6 +137,9 @@ impl Default for TrainConfig {
             lambda: 1e-3,
             lambda_from: 100,
             lambda_full: 150,
+            relative_lambda: true,
+            scale_inputs: true,
+            gates: NoisePer::Row,
             terms: None,
             replay: 1_000_000,
             seed: 0,
@@ -141,6 +150,41 @@ impl Default for TrainConfig {
                 ..Td3Config::default()
             },
         }
+    }
+}
+
+impl TrainConfig {
+    /// The settings of the published code for this environment, policy and seed, with what it gets wrong: the time limit ends an episode for good, targets are not smoothed and their
+    /// gates are drawn (once for the batch), observations are not scaled, the price is not related to Q, products of a Fourier library are paired by its mistake.
+    pub fn published(self) -> Result<Self> {
+        let PolicyText(mut kind) = self.policy.parse()?;
+        let mut lambda = 0.005;
+        let mut actor_rate = 3e-4;
+        if let ActorKind::Dictionary { library, .. } = &mut kind {
+            if matches!(library, Library::Sum(_)) {
+                lambda = 0.01;
+            }
+            actor_rate = 1e-3;
+            *library = library.clone().with_pairs(Pairs::Published);
+        }
+        Ok(TrainConfig {
+            policy: PolicyText(kind).to_string(),
+            updates: 100,
+            lambda,
+            lambda_from: 0,
+            lambda_full: 0,
+            relative_lambda: false,
+            scale_inputs: false,
+            gates: NoisePer::Batch,
+            agent: Td3Config {
+                smoothing: 0.0,
+                actor_rate,
+                truncation_ends: true,
+                sampled_targets: true,
+                ..Td3Config::default()
+            },
+            ..self
+        })
     }
 }
 
@@ -159,7 +203,7 @@ pub struct EpisodeRecord {
     pub terms: Option<usize>,
     /// Mean size of Q.
     pub q_scale: f64,
-    /// Price of an open gate, in units of Q.
+    /// Price of an open gate, in the units of Q.
     pub price: f64,
     /// Mean return on the evaluation grid, where it was measured.
     pub evaluation_return: Option<f64>,
@@ -185,7 +229,16 @@ impl Training {
     /// Training from the beginning.
     pub fn new(config: TrainConfig) -> Result<Self> {
         let environment = make(&config.environment)?;
-        let PolicyText(kind) = config.policy.parse()?;
+        Self::in_environment(config, environment)
+    }
+
+    /// Training from the beginning in a world of your own; the `environment` of the settings is only its name.
+    pub fn in_environment(config: TrainConfig, environment: Box<dyn Environment>) -> Result<Self> {
+        let PolicyText(mut kind) = config.policy.parse()?;
+        if let ActorKind::Dictionary { noise, scaled, .. } = &mut kind {
+            *noise = config.gates;
+            *scaled = config.scale_inputs;
+        }
         for (name, value) in [
             ("exploration", config.exploration),
             ("lambda", config.lambda),
@@ -272,12 +325,15 @@ impl Training {
         let mut rng = self.stream.split("episode").at(self.episode);
         let space = self.environment.action_space().clone();
         let (o, a) = (self.environment.observation_space().len(), space.len());
-        let (mut now, mut next) = (vec![0f32; o], vec![0f32; o]);
+        let mut now = vec![0f32; o];
         let (mut action, mut single) = (vec![0.0; a], vec![0f32; a]);
         let random = self.episode < self.config.random_episodes;
         self.environment.reset(&mut rng);
         self.environment.observe(&mut now);
         let mut total = 0.0;
+        // Remembered when the episode is over: if the world breaks down, training is as it was before.
+        let mut steps: Vec<Step> = Vec::new();
+        let (mut observations, mut actions) = (now.clone(), Vec::new());
         loop {
             if random {
                 for k in 0..a {
@@ -297,22 +353,35 @@ impl Training {
                 .zip(&action)
                 .for_each(|(s, a)| *s = *a as f32);
             let step = self.environment.step(&action)?;
-            self.environment.observe(&mut next);
+            self.environment.observe(&mut now);
+            if !(step.reward.is_finite() && now.iter().all(|o| o.is_finite())) {
+                return Err(Error::World {
+                    environment: self.config.environment.clone(),
+                    episode: self.episode + 1,
+                    step: steps.len() as u64 + 1,
+                    reward: step.reward,
+                });
+            }
+            observations.extend_from_slice(&now);
+            actions.extend_from_slice(&single);
+            total += step.reward;
+            steps.push(step);
+            if step.terminated || step.truncated {
+                break;
+            }
+        }
+        for (k, step) in steps.iter().enumerate() {
             self.replay.push(Transition {
-                observation: &now,
-                action: &single,
+                observation: &observations[k * o..][..o],
+                action: &actions[k * a..][..a],
                 reward: step.reward,
-                next_observation: &next,
+                next_observation: &observations[(k + 1) * o..][..o],
                 terminated: step.terminated,
                 truncated: step.truncated,
             })?;
-            self.env_steps += 1;
-            total += step.reward;
-            std::mem::swap(&mut now, &mut next);
-            if step.terminated || step.truncated {
-                return Ok(total);
-            }
         }
+        self.env_steps += steps.len() as u64;
+        Ok(total)
     }
 
     /// The price of an open gate now, in units of Q.
@@ -320,7 +389,12 @@ impl Training {
         let (from, full) = (self.config.lambda_from, self.config.lambda_full);
         let ramp =
             (self.episode.saturating_sub(from)) as f64 / full.saturating_sub(from).max(1) as f64;
-        self.config.lambda * self.steering * ramp.min(1.0) * self.q_scale
+        let scale = if self.config.relative_lambda {
+            self.q_scale
+        } else {
+            1.0
+        };
+        self.config.lambda * self.steering * ramp.min(1.0) * scale
     }
 
     fn learn(&mut self) -> Result<f64> {

@@ -93,12 +93,23 @@ impl Pendulum {
 
     /// The state after a step with a torque, and the reward.
     #[inline]
-    pub fn next(&self, [theta, speed]: [f64; 2], torque: f64) -> ([f64; 2], f64) {
-        let u = torque.clamp(-Self::MAX_TORQUE, Self::MAX_TORQUE);
-        let cost = normalise(theta).powi(2) + 0.1 * speed.powi(2) + 0.001 * u.powi(2);
-        let speed = speed + (self.gravity * theta.sin() + self.gain * u) * Self::DT;
-        let speed = speed.clamp(-Self::MAX_SPEED, Self::MAX_SPEED);
-        ([theta + speed * Self::DT, speed], -cost)
+    pub fn next(&self, state: [f64; 2], torque: f64) -> ([f64; 2], f64) {
+        self.next_of(state)(torque)
+    }
+
+    /// The same as a function of the torque: what does not depend on it is computed once.
+    #[inline]
+    pub fn next_of(&self, [theta, speed]: [f64; 2]) -> impl Fn(f64) -> ([f64; 2], f64) {
+        let pull = self.gravity * theta.sin();
+        let cost = normalise(theta).powi(2) + 0.1 * speed.powi(2);
+        let gain = self.gain;
+        move |torque| {
+            let u = torque.clamp(-Self::MAX_TORQUE, Self::MAX_TORQUE);
+            let speed = speed + (pull + gain * u) * Self::DT;
+            let speed = speed.clamp(-Self::MAX_SPEED, Self::MAX_SPEED);
+            let cost = cost + 0.001 * u.powi(2);
+            ([theta + speed * Self::DT, speed], -cost)
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::error::{Error, Result, require};
 /// | `polynomial(3, interactions-only)` | products of different inputs only |
 /// | `fourier(2)` | sin and cos of 1× and 2× each input; `no-sin`, `no-cos` leave one out |
 /// | `fourier(1, interactions)` | and every product of two different ones of these |
+/// | `fourier(1, published-interactions)` | the products that the published code makes by mistake: see [`Pairs`] |
 /// | `functions(exp, tanh, reciprocal)` | these of each input: exp, log, sqrt, abs, tanh, sign, sin, cos, reciprocal |
 /// | `a + b` | the terms of a, then those of b |
 /// | `a * b` | every product of a term of a with a term of b |
@@ -44,8 +45,8 @@ pub enum Library {
         sin: bool,
         /// Whether cosines are terms.
         cos: bool,
-        /// Whether products of two different base terms are terms.
-        interactions: bool,
+        /// Which products of two base terms are terms.
+        pairs: Pairs,
     },
     /// Chosen functions of each input, and the reciprocal if wanted.
     Functions {
@@ -67,6 +68,17 @@ pub enum Library {
 /// More terms than this are a mistake: the statistics hold the square of their number.
 const MAX_TERMS: usize = 10_000;
 
+/// Which products of two base terms a Fourier library holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairs {
+    /// None.
+    None,
+    /// Of every two different ones.
+    Every,
+    /// Those of the published code, which counts the second index from 1 instead of from after the first: squares and repetitions, and some products missing. For comparisons with its results.
+    Published,
+}
+
 impl Library {
     /// Monomials up to a degree, with the constant and all products.
     pub fn polynomial(degree: u32) -> Self {
@@ -84,7 +96,32 @@ impl Library {
             frequencies,
             sin: true,
             cos: true,
-            interactions: false,
+            pairs: Pairs::None,
+        }
+    }
+
+    /// The same with other products in every Fourier part that has products.
+    pub fn with_pairs(self, pairs: Pairs) -> Self {
+        let all = |parts: Vec<Library>| parts.into_iter().map(|p| p.with_pairs(pairs)).collect();
+        let inside = |part: Box<Library>| Box::new(part.with_pairs(pairs));
+        match self {
+            Library::Fourier {
+                frequencies,
+                sin,
+                cos,
+                pairs: Pairs::Every | Pairs::Published,
+            } => Library::Fourier {
+                frequencies,
+                sin,
+                cos,
+                pairs,
+            },
+            Library::Sum(parts) => Library::Sum(all(parts)),
+            Library::Product(parts) => Library::Product(all(parts)),
+            Library::On(part, names) => Library::On(inside(part), names),
+            Library::Only(part, names) => Library::Only(inside(part), names),
+            Library::Without(part, names) => Library::Without(inside(part), names),
+            other => other,
         }
     }
 
@@ -136,8 +173,8 @@ impl Library {
                 frequencies,
                 sin,
                 cos,
-                interactions,
-            } => fourier(inputs, *frequencies, *sin, *cos, *interactions)?,
+                pairs,
+            } => fourier(inputs, *frequencies, *sin, *cos, *pairs)?,
             Library::Functions { functions } => functions
                 .iter()
                 .flat_map(|function| inputs.iter().map(move |&input| (function, input)))
@@ -292,7 +329,7 @@ fn fourier(
     frequencies: u32,
     sin: bool,
     cos: bool,
-    interactions: bool,
+    pairs: Pairs,
 ) -> Result<Vec<Term>> {
     require(
         (1..=1000).contains(&frequencies),
@@ -320,12 +357,18 @@ fn fourier(
             }
         }
     }
-    if interactions {
-        let base = terms.clone();
-        check_count(base.len().checked_mul(base.len()).map(|n| n / 2))?;
-        for (i, a) in base.iter().enumerate() {
-            terms.extend(base[i + 1..].iter().map(|b| a.product(b)));
-        }
+    let base = terms.clone();
+    let n = base.len();
+    if pairs != Pairs::None {
+        check_count(n.checked_mul(n).map(|n| n / 2))?;
+    }
+    for (i, a) in base.iter().enumerate() {
+        let others = match pairs {
+            Pairs::None => &[],
+            Pairs::Every => &base[i + 1..],
+            Pairs::Published => base.get(1..n - i).unwrap_or_default(),
+        };
+        terms.extend(others.iter().map(|b| a.product(b)));
     }
     Ok(terms)
 }

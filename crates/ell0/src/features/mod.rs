@@ -20,7 +20,7 @@ mod program;
 mod term;
 mod text;
 
-pub use library::Library;
+pub use library::{Library, Pairs};
 pub use program::{Features, Workspace};
 pub use term::{Factor, Function, Term};
 

@@ -30,6 +30,14 @@ fn libraries_have_the_terms_they_say() {
         names("polynomial(5, interactions-only, no-bias)", &["a", "b"]),
         ["a", "b", "a b"]
     );
+    // The published pairs on four inputs: of 28 products 9 are repetitions and 3 squares, and 12 of the 28 true ones are missing.
+    let (every, published) = (
+        names("fourier(1, interactions)", &["a", "b", "c", "d"]),
+        names("fourier(1, published-interactions)", &["a", "b", "c", "d"]),
+    );
+    assert_eq!((every.len(), published.len()), (8 + 28, 8 + 28 - 9));
+    assert_eq!(every.iter().filter(|n| !published.contains(n)).count(), 12);
+    assert_eq!(published.iter().filter(|n| !every.contains(n)).count(), 3);
     assert_eq!(
         names("fourier(1, interactions)", &["a", "b"]),
         [
@@ -170,12 +178,12 @@ fn libraries() -> impl Strategy<Value = Library> {
                 interactions_only
             }
         ),
-        (1..3u32, any::<bool>(), any::<bool>()).prop_map(|(frequencies, sin, interactions)| {
+        (1..3u32, any::<bool>(), 0..3).prop_map(|(frequencies, sin, pairs)| {
             Library::Fourier {
                 frequencies,
                 sin,
                 cos: true,
-                interactions,
+                pairs: [Pairs::None, Pairs::Every, Pairs::Published][pairs as usize],
             }
         }),
         prop::collection::vec(

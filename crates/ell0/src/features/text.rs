@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::{Function, Library};
+use super::{Function, Library, Pairs};
 use crate::error::{Error, Result};
 
 impl fmt::Display for Library {
@@ -38,7 +38,7 @@ impl fmt::Display for Library {
                 frequencies,
                 sin,
                 cos,
-                interactions,
+                pairs,
             } => options(
                 f,
                 "fourier",
@@ -46,7 +46,8 @@ impl fmt::Display for Library {
                 &[
                     (!sin, "no-sin"),
                     (!cos, "no-cos"),
-                    (*interactions, "interactions"),
+                    (*pairs == Pairs::Every, "interactions"),
+                    (*pairs == Pairs::Published, "published-interactions"),
                 ],
             ),
             Library::Functions { functions } => {
@@ -273,13 +274,17 @@ impl<'a> Parser<'a> {
                 let (frequencies, options) = self.arguments(
                     "fourier",
                     "a number of frequencies",
-                    &["no-sin", "no-cos", "interactions"],
+                    &["no-sin", "no-cos", "interactions", "published-interactions"],
                 )?;
                 Ok(Library::Fourier {
                     frequencies,
                     sin: !options[0],
                     cos: !options[1],
-                    interactions: options[2],
+                    pairs: match (options[3], options[2]) {
+                        (true, _) => Pairs::Published,
+                        (false, true) => Pairs::Every,
+                        (false, false) => Pairs::None,
+                    },
                 })
             }
             "functions" => {
@@ -310,12 +315,12 @@ impl<'a> Parser<'a> {
     }
 
     /// `(number, option, …)`.
-    fn arguments(
+    fn arguments<const N: usize>(
         &mut self,
         name: &str,
         number: &str,
-        known: &[&str; 3],
-    ) -> Result<(u32, [bool; 3])> {
+        known: &[&str; N],
+    ) -> Result<(u32, [bool; N])> {
         self.expect("(")?;
         self.skip_space();
         let start = self.place;
@@ -323,7 +328,7 @@ impl<'a> Parser<'a> {
             self.place = start;
             return Err(self.error(&format!("{number}, as in `{name}(3)`")));
         };
-        let mut options = [false; 3];
+        let mut options = [false; N];
         while self.eat(",") {
             self.skip_space();
             let start = self.place;

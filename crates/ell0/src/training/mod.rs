@@ -27,6 +27,7 @@
 //! ```
 
 mod adam;
+mod averaging;
 mod checkpoint;
 mod config;
 mod dataset;
@@ -37,6 +38,7 @@ mod step;
 mod trainer;
 
 pub use adam::{Adam, AdamConfig};
+pub use averaging::follow;
 pub use config::FitConfig;
 pub use dataset::Dataset;
 pub use evaluate::evaluate;

@@ -1,32 +1,38 @@
-//! `ell0 train`: a control policy, learned by acting.
+//! `ell0 train`: control policies, learned by acting.
 
+mod events;
 mod plan;
 mod results;
 
 use std::{
-    io::{Write, stdout},
+    io::{IsTerminal, Write, stderr, stdout},
     path::{Path, PathBuf},
     sync::atomic::Ordering,
 };
 
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
-use ell0_control::agent::{Td3Config, TrainConfig};
+use ell0_control::{
+    agent::{Td3Config, TrainConfig},
+    environment::{Environment, make, pendulum},
+    optimum::{GridConfig, pendulum_optimum},
+};
 use ell0_data::write::write_whole;
 
-use self::{
-    plan::{INSIDE, Plan, STOP},
-    results::Row,
+use self::plan::{INSIDE, STOP};
+pub use self::{
+    plan::{Agent, Plan},
+    results::{Done, Row, equations},
 };
 use crate::run_dir::{begin, make_inside};
 
 /// Learn a control policy by acting
 ///
-/// TD3 or DDPG with a policy that is a network, or a dictionary whose terms are gated: it ends as a formula of a few terms.
+/// TD3 or DDPG with a policy that is a network, or a dictionary whose terms are gated: it ends as a formula of a few terms. Several policies or prices are trained side by side.
 #[derive(Args)]
 #[command(
     allow_negative_numbers = true,
-    after_help = "Examples:\n  ell0 train --env \"pendulum(g=9.81)\" --policy \"polynomial(3)\"\n  ell0 train --env \"pendulum(g=9.81)\" --policy \"polynomial(3)\" --lambda 0.03 --seeds 5\n  ell0 train --env \"pendulum(g=9.81)\" --policy \"network(64, 64)\""
+    after_help = "Examples:\n  ell0 train --env \"pendulum(g=9.81)\" --policy \"polynomial(3)\"\n  ell0 train --env \"pendulum(g=9.81)\" --policy \"polynomial(3)\" --lambda 0.001,0.01,0.03 --seeds 5\n  ell0 train --env \"pendulum(g=9.81)\" --policy \"network(64, 64)\""
 )]
 pub struct Train {
     /// Environment, for example "pendulum(g=9.81)"
@@ -38,33 +44,36 @@ pub struct Train {
         hide_default_value = true
     )]
     environment: String,
-    /// What acts: a library such as "polynomial(3)", "network(256, 256)" or "sparse-network(256, 256)"
+    /// What acts: a library such as "polynomial(3)", "network(256, 256)" or "sparse-network(256, 256)"; may be given several times
     #[arg(long, default_value = "polynomial(3)")]
-    policy: String,
+    policy: Vec<String>,
     /// How it learns
     #[arg(long, value_enum, default_value_t = Algorithm::Td3)]
     algorithm: Algorithm,
     /// Episodes
     #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u64).range(1..))]
     episodes: u64,
-    /// Updates after each episode
-    #[arg(long, default_value_t = 200)]
-    updates: u64,
+    /// Updates after each episode [default: 200; 100 with --reference]
+    #[arg(long)]
+    updates: Option<u64>,
     /// Number of seeds, run side by side
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
     /// First seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Price of an open gate, relative to the size of Q
-    #[arg(long, default_value_t = 1e-3)]
-    lambda: f64,
+    /// Price of an open gate, relative to the size of Q; several with commas between them give the frontier of return and terms [default: 0.001]
+    #[arg(long, value_delimiter = ',')]
+    lambda: Vec<f64>,
     /// Number of terms that the price is steered to
     #[arg(long)]
     terms: Option<usize>,
     /// After training, tune the remaining coefficients on rollouts (the extra steps are counted)
     #[arg(long)]
     fine_tune: bool,
+    /// The settings of the published code and what it gets wrong, for comparison
+    #[arg(long, conflicts_with_all = ["algorithm", "terms", "fine_tune"])]
+    reference: bool,
     /// Folder of the run [default: one in runs/ named after environment, policy and seed]
     #[arg(long)]
     out: Option<PathBuf>,
@@ -87,134 +96,237 @@ enum Algorithm {
     Ddpg,
 }
 
+/// Text as part of a file's name.
+pub fn file_word(text: &str) -> String {
+    let keep = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let word: String = text.chars().map(keep).collect();
+    let parts: Vec<&str> = word.split('-').filter(|p| !p.is_empty()).collect();
+    parts.join("-")
+}
+
 impl Train {
     /// What the options ask for.
-    fn plan(&self) -> Plan {
-        let base = TrainConfig::default();
+    fn plan(&self) -> anyhow::Result<Plan> {
         let switches = match self.algorithm {
             Algorithm::Td3 => Td3Config::default(),
             Algorithm::Ddpg => Td3Config::ddpg(),
         };
-        let training = TrainConfig {
-            environment: self.environment.clone(),
-            policy: self.policy.clone(),
-            episodes: self.episodes,
-            updates: self.updates,
-            lambda: self.lambda,
-            terms: self.terms,
-            seed: self.seed,
-            agent: Td3Config {
-                twin: switches.twin,
-                policy_delay: switches.policy_delay,
-                smoothing: switches.smoothing,
-                ..base.agent.clone()
-            },
-            ..base
-        };
-        Plan {
-            seeds: self.seeds,
-            fine_tune: self.fine_tune,
-            training,
-        }
-    }
-
-    /// The folder of the run and what it does, whether it begins or goes on.
-    fn prepare(&self) -> anyhow::Result<(PathBuf, Plan)> {
-        let asked = self.plan();
-        let folder = self.out.clone().unwrap_or_else(|| {
-            let word = |text: &str| -> String {
-                let keep = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-                text.chars().map(keep).collect()
+        let mut agents = Vec::new();
+        for policy in &self.policy {
+            let mut training = TrainConfig {
+                environment: self.environment.clone(),
+                policy: policy.clone(),
+                episodes: self.episodes,
+                terms: self.terms,
+                seed: self.seed,
+                ..TrainConfig::default()
             };
-            let name = format!(
-                "train-{}-{}-seed{}",
-                word(&self.environment),
-                word(&self.policy),
-                self.seed
-            );
-            Path::new("runs").join(name)
-        });
-        ensure!(
-            !folder.exists() || folder.is_dir(),
-            "{} is a file; --out needs a folder",
-            folder.display()
-        );
-        if self.resume {
-            let file = folder.join("config.toml");
-            let text = std::fs::read_to_string(&file)
-                .with_context(|| format!("{} holds no run to go on with", folder.display()))?;
-            let plan: Plan = toml::from_str(&text).with_context(|| {
-                format!("{} is not the config.toml of `ell0 train`", file.display())
-            })?;
-            ensure!(
-                self.environment.is_empty() || plan.training.environment == self.environment,
-                "{} holds a run in {}, not in {}",
-                folder.display(),
-                plan.training.environment,
-                self.environment
-            );
-            plan.check()?;
-            make_inside(&folder, INSIDE)?;
-            return Ok((folder, plan));
+            training.agent.twin = switches.twin;
+            training.agent.policy_delay = switches.policy_delay;
+            training.agent.smoothing = switches.smoothing;
+            if self.reference {
+                training = training.published()?;
+            }
+            if let Some(updates) = self.updates {
+                training.updates = updates;
+            }
+            let prices = match self.lambda.as_slice() {
+                [] => vec![training.lambda],
+                prices => prices.to_vec(),
+            };
+            for &lambda in &prices {
+                let mut name = Vec::new();
+                if self.policy.len() > 1 {
+                    name.push(file_word(policy));
+                }
+                if prices.len() > 1 {
+                    name.push(format!("lambda{lambda}"));
+                }
+                agents.push(Agent {
+                    name: name.join("-"),
+                    training: TrainConfig {
+                        lambda,
+                        ..training.clone()
+                    },
+                });
+            }
         }
-        asked.check()?;
-        if folder.exists() {
-            ensure!(
-                self.force,
-                "the folder {} exists; `ell0 train --resume --out {}` goes on with the run in it, --force begins anew",
-                folder.display(),
-                folder.display()
-            );
-            asked.throw_away(&folder)?;
-        }
-        let head = format!(
-            "# Made by ell0 {} with `ell0 train`.\n\n",
-            env!("CARGO_PKG_VERSION")
-        );
-        begin(&folder, INSIDE, &(head + &toml::to_string(&asked)?))?;
-        Ok((folder, asked))
+        Ok(Plan {
+            command: "train".into(),
+            seeds: self.seeds,
+            prune: !self.reference,
+            fine_tune: self.fine_tune,
+            agents,
+        })
     }
 
     pub fn run(&self) -> anyhow::Result<()> {
-        let (folder, plan) = self.prepare()?;
-        // The first Ctrl-C lets every seed finish its episode and save; the second ends at once.
-        let _ = ctrlc::set_handler(|| {
-            if STOP.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        });
-        let done = plan.all_seeds(&folder)?;
-        if STOP.load(Ordering::Relaxed) {
-            bail!(
-                "interrupted; everything is saved: `ell0 train --resume --out {}` goes on",
-                folder.display()
-            );
-        }
+        let place = Place {
+            folder: self.out.clone().unwrap_or_else(|| {
+                let name = format!(
+                    "train-{}-{}-seed{}",
+                    file_word(&self.environment),
+                    file_word(&self.policy.join("-")),
+                    self.seed
+                );
+                Path::new("runs").join(name)
+            }),
+            command: "train",
+            resume: self.resume,
+            force: self.force,
+        };
+        let plan = place.prepare(|| self.plan())?;
+        let of_plan = &plan.agents[0].training.environment;
+        ensure!(
+            self.environment.is_empty() || of_plan == &self.environment,
+            "{} holds a run in {of_plan}, not in {}",
+            place.folder.display(),
+            self.environment
+        );
+        let title = match self.policy.as_slice() {
+            [policy] => policy.as_str(),
+            _ => "policies",
+        };
+        let done = place.carry_out(&plan, title)?;
         let rows: Vec<&Row> = done.iter().map(|d| &d.row).collect();
-        let json = serde_json::to_string_pretty(&rows)? + "\n";
-        let put = |name: &str, content: &[u8]| write_whole(folder.join(name), content);
-        put("metrics.jsonl", results::metrics(&done)?.as_bytes())?;
-        for d in &done {
-            if let Some(model) = d.actor.model()? {
-                let name = format!("policies/seed{}.json", d.row.seed);
-                put(&name, (model.to_json() + "\n").as_bytes())?;
-            }
-        }
-        let figure = results::figure(&plan.training.policy, &done);
-        put("returns.svg", figure.svg().as_bytes())?;
-        put("returns.png", &figure.png(2.0)?)?;
-        put("results.json", json.as_bytes())?;
         let mut screen = stdout().lock();
         if self.json {
+            let json = serde_json::to_string_pretty(&rows)? + "\n";
             screen.write_all(json.as_bytes())?;
             return Ok(());
         }
         results::print(&mut screen, &rows)?;
         writeln!(
             screen,
-            "Policies, results, metrics and returns are in {}",
-            folder.display()
+            "Policies, results, metrics, events for TensorBoard and figures are in {}",
+            place.folder.display()
         )?;
         Ok(())
     }
+}
+
+/// Where a run is, and whether it begins there or goes on.
+pub struct Place {
+    pub folder: PathBuf,
+    /// The words after `ell0`.
+    pub command: &'static str,
+    pub resume: bool,
+    pub force: bool,
+}
+
+impl Place {
+    /// What is to be done: what is asked for, or what the run in the folder began with.
+    pub fn prepare(&self, asked: impl FnOnce() -> anyhow::Result<Plan>) -> anyhow::Result<Plan> {
+        let folder = &self.folder;
+        ensure!(
+            !folder.exists() || folder.is_dir(),
+            "{} is a file; --out needs a folder",
+            folder.display()
+        );
+        if self.resume {
+            let plan = self.read()?;
+            ensure!(
+                plan.command == self.command,
+                "{} holds a run of `ell0 {}`",
+                folder.display(),
+                plan.command
+            );
+            plan.check()?;
+            make_inside(folder, INSIDE)?;
+            return Ok(plan);
+        }
+        let plan = asked()?;
+        plan.check()?;
+        if folder.exists() {
+            ensure!(
+                self.force,
+                "the folder {} exists; `ell0 {} --resume --out {}` goes on with the run in it, --force begins anew",
+                folder.display(),
+                self.command,
+                folder.display()
+            );
+            self.read()
+                .context("--force replaces only folders of runs: choose another --out")?
+                .throw_away(folder)?;
+        }
+        let head = format!(
+            "# Made by ell0 {} with `ell0 {}`.\n\n",
+            env!("CARGO_PKG_VERSION"),
+            self.command
+        );
+        begin(folder, INSIDE, &(head + &toml::to_string(&plan)?))?;
+        Ok(plan)
+    }
+
+    fn read(&self) -> anyhow::Result<Plan> {
+        let file = self.folder.join("config.toml");
+        let text = std::fs::read_to_string(&file)
+            .with_context(|| format!("{} holds no run to go on with", self.folder.display()))?;
+        toml::from_str(&text).with_context(|| {
+            format!(
+                "{} is not the config.toml of `ell0 {}`",
+                file.display(),
+                self.command
+            )
+        })
+    }
+
+    /// Trains, measures and writes everything.
+    pub fn carry_out(&self, plan: &Plan, title: &str) -> anyhow::Result<Vec<Done>> {
+        // The first Ctrl-C lets every job finish its episode and save; the second ends at once.
+        let _ = ctrlc::set_handler(|| {
+            if STOP.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        });
+        let folder = &self.folder;
+        let mut done = plan.all_jobs(folder)?;
+        if STOP.load(Ordering::Relaxed) {
+            bail!(
+                "interrupted; everything is saved: `ell0 {} --resume --out {}` goes on",
+                self.command,
+                folder.display()
+            );
+        }
+        let optimum = optimum(&plan.agents[0].training.environment)?;
+        for d in &mut done {
+            d.row.gap = optimum.map(|o| o - d.row.return_mean);
+        }
+        let put = |name: &str, content: &[u8]| write_whole(folder.join(name), content);
+        for d in &done {
+            if let Some(model) = d.actor.model()? {
+                let name = format!("policies/{}.json", d.name);
+                put(&name, (model.to_json() + "\n").as_bytes())?;
+            }
+        }
+        let mut figures = vec![("returns", results::figure(title, &done))];
+        if plan.agents.len() > 1 {
+            figures.push(("frontier", results::frontier(&done)));
+        }
+        for (name, figure) in figures {
+            put(&format!("{name}.svg"), figure.svg().as_bytes())?;
+            put(&format!("{name}.png"), &figure.png(2.0)?)?;
+        }
+        let rows: Vec<&Row> = done.iter().map(|d| &d.row).collect();
+        let json = serde_json::to_string_pretty(&rows)? + "\n";
+        put("results.json", json.as_bytes())?;
+        Ok(done)
+    }
+}
+
+/// Episodes longer than this would take too long.
+const LONGEST_OPTIMUM: u32 = 1000;
+
+/// The mean return of optimal control on the evaluation grid, where it can be computed in seconds.
+fn optimum(environment: &str) -> anyhow::Result<Option<f64>> {
+    let (pendulum, limit) = pendulum(environment)?;
+    if limit > LONGEST_OPTIMUM {
+        return Ok(None);
+    }
+    if stderr().is_terminal() {
+        eprintln!("optimal control, for comparison …");
+    }
+    let grid = make(environment)?.evaluation_grid();
+    let result = pendulum_optimum(&pendulum, limit, &grid, GridConfig::default());
+    Ok(Some(result.mean))
 }

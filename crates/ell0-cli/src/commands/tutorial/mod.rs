@@ -2,6 +2,7 @@
 
 mod data;
 mod models;
+mod policy;
 mod results;
 mod train;
 
@@ -47,6 +48,8 @@ enum What {
     Dynamics(Options),
     /// The reward of a step
     Reward(Options),
+    /// Control: a network and three dictionaries learn to swing the pendulum up
+    Policy(policy::Policy),
 }
 
 #[derive(Args)]
@@ -144,6 +147,7 @@ impl Tutorial {
         match &self.what {
             What::Dynamics(options) => options.run(Task::Dynamics),
             What::Reward(options) => options.run(Task::Reward),
+            What::Policy(policy) => policy.run(),
         }
     }
 }

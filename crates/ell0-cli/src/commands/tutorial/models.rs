@@ -1,7 +1,7 @@
 //! The models of the seed's section 4.1, with its settings and its published figures.
 
 use ell0::{
-    features::Library,
+    features::{Library, Pairs},
     gates::Penalty,
     network::{Activation, GateSpec, MlpConfig, Per},
     training::{FitConfig, Schedule},
@@ -52,7 +52,7 @@ impl Terms {
             frequencies: 1,
             sin: true,
             cos: true,
-            interactions: true,
+            pairs: Pairs::Every,
         };
         match self {
             Terms::Polynomial => polynomial(),

@@ -1,0 +1,155 @@
+//! Event files for TensorBoard: records of protocol buffers, each with its length and two checksums.
+
+use std::{
+    fs::File,
+    io::Write,
+    path::Path,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::Context;
+use ell0_control::agent::EpisodeRecord;
+
+/// TensorBoard takes any file with `tfevents` in its name.
+pub const FILE: &str = "events.out.tfevents.ell0";
+
+/// An event file that grows with the run, so that TensorBoard shows it live.
+pub struct Events {
+    file: File,
+}
+
+impl Events {
+    /// Begins the file in a folder anew, with what happened so far: after an interruption the end of the old one may be beyond the checkpoint, or half a record.
+    pub fn begin(folder: &Path, history: &[EpisodeRecord]) -> anyhow::Result<Self> {
+        let place = folder.join(FILE);
+        let cannot = || format!("cannot write {}", place.display());
+        std::fs::create_dir_all(folder).with_context(cannot)?;
+        let mut events = Events {
+            file: File::create(&place).with_context(cannot)?,
+        };
+        let mut version = Message::default();
+        version.double(1, now());
+        version.bytes(3, b"brain.Event:2");
+        events.file.write_all(&record(&version.0))?;
+        history.iter().try_for_each(|r| events.push(r))?;
+        Ok(events)
+    }
+
+    /// Writes an episode, all its numbers in one event.
+    pub fn push(&mut self, episode: &EpisodeRecord) -> anyhow::Result<()> {
+        let values = [
+            ("return/training", Some(episode.training_return)),
+            ("return/evaluation", episode.evaluation_return),
+            ("critic/loss", episode.critic_loss),
+            ("critic/scale", Some(episode.q_scale)),
+            ("gates/terms", episode.terms.map(|t| t as f64)),
+            ("gates/price", Some(episode.price)),
+        ];
+        let mut summary = Message::default();
+        for (tag, value) in values {
+            if let Some(value) = value {
+                let mut scalar = Message::default();
+                scalar.bytes(1, tag.as_bytes());
+                scalar.float(2, value as f32);
+                summary.bytes(1, &scalar.0);
+            }
+        }
+        let mut event = Message::default();
+        event.double(1, now());
+        event.varint_field(2, episode.episode);
+        event.bytes(5, &summary.0);
+        Ok(self.file.write_all(&record(&event.0))?)
+    }
+}
+
+fn now() -> f64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0.0, |d| d.as_secs_f64())
+}
+
+/// A message of protocol buffers in the making.
+#[derive(Default)]
+struct Message(Vec<u8>);
+
+impl Message {
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    fn tag(&mut self, field: u64, wire: u64) {
+        self.varint(field << 3 | wire);
+    }
+
+    fn varint_field(&mut self, field: u64, value: u64) {
+        self.tag(field, 0);
+        self.varint(value);
+    }
+
+    fn double(&mut self, field: u64, value: f64) {
+        self.tag(field, 1);
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn bytes(&mut self, field: u64, bytes: &[u8]) {
+        self.tag(field, 2);
+        self.varint(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn float(&mut self, field: u64, value: f32) {
+        self.tag(field, 5);
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+}
+
+/// Length, its checksum, the bytes, their checksum.
+fn record(bytes: &[u8]) -> Vec<u8> {
+    let length = (bytes.len() as u64).to_le_bytes();
+    let mut all = length.to_vec();
+    all.extend_from_slice(&masked_crc(&length).to_le_bytes());
+    all.extend_from_slice(bytes);
+    all.extend_from_slice(&masked_crc(bytes).to_le_bytes());
+    all
+}
+
+fn masked_crc(bytes: &[u8]) -> u32 {
+    crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+/// CRC-32C (Castagnoli), bit by bit: event files are small.
+fn crc32c(bytes: &[u8]) -> u32 {
+    let mut crc = !0u32;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = (crc >> 1) ^ (0x82f6_3b78 & (crc & 1).wrapping_neg());
+        }
+    }
+    !crc
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The check value of the CRC's catalogue, and of RFC 3720, B.4.
+    #[test]
+    fn checksums_are_castagnolis() {
+        assert_eq!(crc32c(b"123456789"), 0xe306_9283);
+        assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
+    }
+
+    /// Bytes as the protocol buffers' own documentation encodes them.
+    #[test]
+    fn messages_are_protocol_buffers() {
+        let mut message = Message::default();
+        message.varint_field(1, 150);
+        message.bytes(2, b"testing");
+        assert_eq!(message.0, b"\x08\x96\x01\x12\x07testing");
+        assert_eq!(record(&message.0).len(), 8 + 4 + message.0.len() + 4);
+    }
+}

@@ -1,0 +1,153 @@
+//! One update of TD3 beside the bare matrix products in it.
+//!
+//! With critics and a policy of two hidden layers of 256 and batches of 256, two updates (one of them with the policy's) hold 23 products of 256 × 256 × 256: for each update 1 of the target policy,
+//! 2 of the target critics, 6 of the critics, forward and back; for the policy's 1 forward, 2 through a critic and 2 back. A dictionary needs none of its own: the critics' share is 9 of 11.5.
+
+use std::{hint::black_box, time::Instant};
+
+use criterion::Criterion;
+use ell0::{gates::Penalty, rng::Stream};
+use ell0_control::{
+    agent::{Actor, Noise, PolicyText, Td3, Td3Config},
+    environment::{Environment, make},
+    replay::{Batch, Replay, Transition},
+};
+use faer::{Accum, Mat, Par, linalg::matmul::matmul};
+
+const N: usize = 256;
+
+/// Random experience of the pendulum.
+fn replay() -> Replay {
+    let mut world = make("pendulum").expect("an environment");
+    let mut replay = Replay::new(10_000, 3, 1).expect("room");
+    let (mut now, mut next) = ([0f32; 3], [0f32; 3]);
+    for episode in 0..50 {
+        let mut rng = Stream::new(1).at(episode);
+        world.reset(&mut rng);
+        world.observe(&mut now);
+        for _ in 0..200 {
+            let action = 4.0 * rng.uniform() - 2.0;
+            let step = world.step(&[action]).expect("a step");
+            world.observe(&mut next);
+            let transition = Transition {
+                observation: &now,
+                action: &[action as f32],
+                reward: step.reward,
+                next_observation: &next,
+                terminated: step.terminated,
+                truncated: step.truncated,
+            };
+            replay.push(transition).expect("finite");
+            now = next;
+        }
+    }
+    replay
+}
+
+/// Two updates, batches and random numbers included.
+struct Updates<'a> {
+    agent: Td3,
+    replay: &'a Replay,
+    batch: Batch,
+    noise: Noise,
+    penalty: Penalty,
+}
+
+impl<'a> Updates<'a> {
+    fn new(policy: &str, replay: &'a Replay) -> Self {
+        let PolicyText(kind) = policy.parse().expect("a policy");
+        let world = make("pendulum").expect("an environment");
+        let (observation, action) = (world.observation_space(), world.action_space());
+        let stream = Stream::new(2);
+        let actor = Actor::new(&kind, observation, action, &stream).expect("an actor");
+        Updates {
+            agent: Td3::new(Td3Config::default(), actor, &stream).expect("an agent"),
+            replay,
+            batch: Batch::default(),
+            noise: Noise::default(),
+            penalty: Penalty::expected_l0(1e-3).expect("a price"),
+        }
+    }
+
+    fn run(&mut self) {
+        for _ in 0..2 {
+            let mut rng = Stream::new(3).at(self.agent.updates());
+            self.replay
+                .sample(N, &mut rng, &mut self.batch)
+                .expect("a batch");
+            self.agent.draw(&mut rng, &mut self.noise);
+            let record = self.agent.update(&self.batch, &self.noise, &self.penalty);
+            black_box(record.expect("finite"));
+        }
+    }
+}
+
+/// Median seconds of one call of each contender, the contenders taking turns.
+fn in_turns(contenders: &mut [Box<dyn FnMut() + '_>]) -> Vec<f64> {
+    let rounds = 201;
+    let mut times = vec![Vec::with_capacity(rounds); contenders.len()];
+    for _ in 0..rounds {
+        for (contender, times) in contenders.iter_mut().zip(&mut times) {
+            let start = Instant::now();
+            contender();
+            times.push(start.elapsed().as_secs_f64());
+        }
+    }
+    let median = |times: &mut Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[rounds / 2]
+    };
+    times.iter_mut().map(median).collect()
+}
+
+fn main() {
+    let replay = replay();
+    let (a, b) = (
+        Mat::<f32>::from_fn(N, N, |i, j| ((i * 7 + j) % 13) as f32 - 6.0),
+        Mat::<f32>::from_fn(N, N, |i, j| ((i * 3 + j) % 11) as f32 - 5.0),
+    );
+    let mut c = Mat::<f32>::zeros(N, N);
+    let mut products = |count: usize| {
+        for _ in 0..count {
+            matmul(c.as_mut(), Accum::Replace, &a, &b, 1.0, Par::Seq);
+        }
+        black_box(&c);
+    };
+    let policies = [
+        "network(256, 256)",
+        "sparse-network(256, 256)",
+        "polynomial(3)",
+        "polynomial(3) + fourier(1, interactions)",
+    ];
+    let mut agents: Vec<Updates> = policies.iter().map(|p| Updates::new(p, &replay)).collect();
+
+    let mut criterion = Criterion::default().configure_from_args();
+    let mut group = criterion.benchmark_group("two updates of TD3, width and batch 256");
+    group.bench_function("bare matmuls", |b| b.iter(|| products(23)));
+    for (policy, agent) in policies.iter().zip(&mut agents) {
+        group.bench_function(*policy, |b| b.iter(|| agent.run()));
+    }
+    group.finish();
+
+    let mut contenders: Vec<Box<dyn FnMut() + '_>> = vec![Box::new(|| products(23))];
+    contenders.extend(
+        agents
+            .iter_mut()
+            .map(|agent| Box::new(|| agent.run()) as Box<dyn FnMut() + '_>),
+    );
+    let times = in_turns(&mut contenders);
+    println!("\nOne update, in turns, medians; one thread.");
+    println!("| policy | update | of 11.5 bare matmuls | of the critics' 9 |");
+    println!("| --- | --- | --- | --- |");
+    let bare = times[0] / 2.0;
+    println!("| bare matmuls | {:.2} ms | 1 | – |", bare * 1e3);
+    for (policy, time) in policies.iter().zip(&times[1..]) {
+        let time = time / 2.0;
+        let share = time / (bare * 9.0 / 11.5);
+        println!(
+            "| {policy} | {:.2} ms | {:.2} | {share:.2} |",
+            time * 1e3,
+            time / bare
+        );
+    }
+}
