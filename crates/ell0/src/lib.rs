@@ -12,6 +12,7 @@
 //! - [`gates`]: the hard-concrete distribution, penalties, and estimators of gradients through random gates.
 //! - [`features`]: the candidate terms of an equation. [`dictionary`]: gates choose among them, on statistics of the data. [`equation`]: what comes out.
 //! - [`network`]: multi-layer perceptrons, plain and gated, with gradients derived by hand; compaction.
+//! - [`export`]: a finished model as C, Rust, Python, SymPy, LaTeX, MATLAB, ONNX or JSON; [`protobuf`]: what ONNX is written with.
 //! - [`training`]: Adam, schedules, the training loop, checkpoints.
 //! - [`rng`]: randomness as an explicit, splittable value. The same seed gives the same bits on any number of threads.
 //!
@@ -24,9 +25,11 @@
 pub mod dictionary;
 pub mod equation;
 pub mod error;
+pub mod export;
 pub mod features;
 pub mod gates;
 pub mod network;
+pub mod protobuf;
 pub mod rng;
 mod simd;
 pub mod training;

@@ -2,6 +2,7 @@
 
 pub mod collect;
 pub mod control;
+pub mod export;
 pub mod fit;
 pub mod gates;
 pub mod model;

@@ -53,8 +53,8 @@ pub struct Actor {
     lift: Option<(Library, Features)>,
     /// What observations are divided by before the terms are computed.
     scales: Vec<f64>,
-    observation_names: Vec<String>,
-    action_names: Vec<String>,
+    pub(super) observation_names: Vec<String>,
+    pub(super) action_names: Vec<String>,
     max_action: Vec<f32>,
 }
 

@@ -7,6 +7,7 @@
 mod actor;
 mod checkpoint;
 mod config;
+mod export;
 mod refine;
 mod td3;
 mod training;

@@ -17,6 +17,11 @@ impl Compact {
         &self.inputs
     }
 
+    /// Number of inputs of the original network.
+    pub fn original_inputs(&self) -> usize {
+        self.original_inputs
+    }
+
     /// The plain network on those inputs.
     pub fn network(&self) -> &Mlp {
         &self.network

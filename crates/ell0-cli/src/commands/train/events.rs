@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::Context;
+use ell0::protobuf::Message;
 use ell0_control::agent::EpisodeRecord;
 
 /// TensorBoard takes any file with `tfevents` in its name.
@@ -30,7 +31,7 @@ impl Events {
         let mut version = Message::default();
         version.double(1, now());
         version.bytes(3, b"brain.Event:2");
-        events.file.write_all(&record(&version.0))?;
+        events.file.write_all(&record(version.as_bytes()))?;
         history.iter().try_for_each(|r| events.push(r))?;
         Ok(events)
     }
@@ -51,59 +52,20 @@ impl Events {
                 let mut scalar = Message::default();
                 scalar.bytes(1, tag.as_bytes());
                 scalar.float(2, value as f32);
-                summary.bytes(1, &scalar.0);
+                summary.message(1, &scalar);
             }
         }
         let mut event = Message::default();
         event.double(1, now());
-        event.varint_field(2, episode.episode);
-        event.bytes(5, &summary.0);
-        Ok(self.file.write_all(&record(&event.0))?)
+        event.varint(2, episode.episode);
+        event.message(5, &summary);
+        Ok(self.file.write_all(&record(event.as_bytes()))?)
     }
 }
 
 fn now() -> f64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0.0, |d| d.as_secs_f64())
-}
-
-/// A message of protocol buffers in the making.
-#[derive(Default)]
-struct Message(Vec<u8>);
-
-impl Message {
-    fn varint(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.0.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.0.push(value as u8);
-    }
-
-    fn tag(&mut self, field: u64, wire: u64) {
-        self.varint(field << 3 | wire);
-    }
-
-    fn varint_field(&mut self, field: u64, value: u64) {
-        self.tag(field, 0);
-        self.varint(value);
-    }
-
-    fn double(&mut self, field: u64, value: f64) {
-        self.tag(field, 1);
-        self.0.extend_from_slice(&value.to_le_bytes());
-    }
-
-    fn bytes(&mut self, field: u64, bytes: &[u8]) {
-        self.tag(field, 2);
-        self.varint(bytes.len() as u64);
-        self.0.extend_from_slice(bytes);
-    }
-
-    fn float(&mut self, field: u64, value: f32) {
-        self.tag(field, 5);
-        self.0.extend_from_slice(&value.to_le_bytes());
-    }
 }
 
 /// Length, its checksum, the bytes, their checksum.
@@ -143,13 +105,9 @@ mod tests {
         assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
     }
 
-    /// Bytes as the protocol buffers' own documentation encodes them.
+    /// Length and two checksums around the bytes.
     #[test]
-    fn messages_are_protocol_buffers() {
-        let mut message = Message::default();
-        message.varint_field(1, 150);
-        message.bytes(2, b"testing");
-        assert_eq!(message.0, b"\x08\x96\x01\x12\x07testing");
-        assert_eq!(record(&message.0).len(), 8 + 4 + message.0.len() + 4);
+    fn records_have_a_frame() {
+        assert_eq!(record(b"testing").len(), 8 + 4 + 7 + 4);
     }
 }
