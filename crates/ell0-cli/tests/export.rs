@@ -158,7 +158,7 @@ fn rust_computes_the_same() {
                 "-D",
                 "warnings",
                 "--check-cfg",
-                "cfg()",
+                "cfg(test)",
             ];
             let with = |last: &[&'static str]| [&strict[..], last].concat();
             if run(folder, "rustc", &with(&["run.rs", "-o", "run"]), None).is_none() {

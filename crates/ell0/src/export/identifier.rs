@@ -18,16 +18,17 @@ const RESERVED: &str = "
     def del elif except finally from global import is lambda len nonlocal pass print raise range valueerror with
     ans classdef elseif end endfunction error eps function otherwise parfor persistent pi size spmd zeros
     abs acos asin atan cos exp expm1 fabs log max min pow sign sin sqrt tanh elu relu
-    bias expressions input inputs k layer libm main math matlab np numpy output outputs power printf result sp sum
-    sympy tests weights";
+    expressions input inputs libm main math matlab np numpy output outputs power printf sp
+    sympy real_log real_sqrt real_power";
 
-/// Functions of C's libraries: fine for a variable, which may hide them, but not for the function itself.
+/// Functions of C's libraries and names inside the generated code: fine for a variable, which may hide them, but not for the function itself.
 const FUNCTIONS: &str = "
     abort acosh asinh atan2 atanh atof atoi bcmp calloc cbrt ceil copysign cosh div drem erf erfc exit exp2 fdim
     floor fma fmax fmin fmod free frexp gamma hypot ilogb index j0 j1 jn labs ldexp lgamma llrint llround log10
     log1p log2 logb lrint lround malloc memcpy memset modf nearbyint nextafter nexttoward puts rand read realloc
     remainder remove rename remquo rint round scalb scalbn signgam significand sinh strlen system tan tgamma trunc
-    write y0 y1 yn";
+    write y0 y1 yn
+    broken evaluate layer p tests want wrong";
 
 /// No language takes longer names than 63 characters; a number may have to follow.
 const LONGEST: usize = 48;

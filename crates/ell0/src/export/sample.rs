@@ -20,9 +20,10 @@ pub(super) fn pairs(body: &Body, inputs: usize, float: bool) -> Result<(Vec<Pair
             break;
         }
         let mut rng = Stream::new(0).split("export").at(trial);
-        // Every other point has positive inputs only: a model may have logarithms. Multiples of 1/64 are exact in single precision, too.
+        // Every other point has positive inputs only: a model may have logarithms. Half of them are near 0: a policy may saturate. Multiples of 1/64 are exact in single precision, too.
+        let scale = if trial % 4 < 2 { 64.0 } else { 8.0 };
         let mut input = || {
-            let value = (rng.normal() * 64.0).round() / 64.0;
+            let value = (rng.normal() * scale).round() / 64.0;
             if trial % 2 == 1 { value.abs() } else { value }
         };
         let row: Vec<f64> = (0..inputs).map(|_| input()).collect();
