@@ -108,7 +108,7 @@ fn text(node: &Node, names: &[String], dialect: &impl Dialect) -> Text {
                 let text = inside(part);
                 negative ^= text.negative;
                 let one = matches!(part, Node::Number(value) if value.abs() == 1.0);
-                if !(one && !factors.is_empty()) {
+                if !one || factors.is_empty() {
                     factors.push(text.at_least(Binding::Atom));
                 }
             }
