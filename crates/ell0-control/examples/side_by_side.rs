@@ -239,7 +239,11 @@ fn pendulum() -> Outcome<Work> {
 fn lorenz(data: &Folder, rows: usize) -> Outcome<(Vec<f64>, Vec<f64>)> {
     let bytes = fs::read(data.join(format!("lorenz-{rows}.f64")))?;
     if bytes.len() != rows * 6 * 8 {
-        return Err(format!("{rows} rows of 6 doubles expected, not {} bytes", bytes.len()).into());
+        return Err(format!(
+            "{rows} rows of 6 doubles expected, not {} bytes",
+            bytes.len()
+        )
+        .into());
     }
     let mut values: Vec<f64> = bytes
         .chunks_exact(8)
