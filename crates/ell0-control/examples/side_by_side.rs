@@ -19,7 +19,7 @@ use ell0::{
     equation::{DictionaryTarget, Dynamics, Model},
     features::{Features, Library},
     gates::Penalty,
-    network::{Activation, GateSpec, Mlp, MlpConfig, Per},
+    network::{Activation, GateSpec, Init, Mlp, MlpConfig, Per},
     rng::Stream,
     training::{Dataset, FitConfig, Trainer},
 };
@@ -122,6 +122,7 @@ fn steps(mut trainer: Trainer<'static>) -> Work {
 /// One training step of 4→width→width→3, ELU.
 fn network(width: usize, gates: Option<Per>) -> Outcome<Work> {
     let mut config = MlpConfig::new([4, width, width, 3], Activation::Elu);
+    config.init = Init::Torch;
     config.gates = gates.map(|per| GateSpec {
         per,
         ..GateSpec::default()
