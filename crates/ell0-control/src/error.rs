@@ -71,6 +71,9 @@ pub enum Error {
         /// What there is.
         expected: String,
     },
+    /// Something that cannot be analysed.
+    #[error("{0}")]
+    Analysis(String),
     /// A checkpoint that cannot be used.
     #[error("this is not a checkpoint to go on with: {reason}")]
     Checkpoint {

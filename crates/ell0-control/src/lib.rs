@@ -18,6 +18,7 @@
 //! ```
 
 pub mod agent;
+pub mod analysis;
 pub mod environment;
 pub mod episode;
 pub mod error;

@@ -10,7 +10,10 @@ pub use time_limit::TimeLimit;
 
 use ell0::rng::Generator;
 
-use crate::error::Result;
+use crate::{
+    analysis::Plant,
+    error::{Error, Result},
+};
 
 /// What happened in a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,6 +80,25 @@ pub trait Environment: Send {
     /// Initial states that policies are compared on.
     fn evaluation_grid(&self) -> Vec<Vec<f64>>;
 
+    /// The world in closed form, for analysis, if it has one.
+    fn plant(&self) -> Option<Plant> {
+        None
+    }
+
+    /// Names and values of its parameters.
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// The same world with another value of a parameter.
+    fn with_parameter(&self, name: &str, value: f64) -> Result<Box<dyn Environment>> {
+        Err(Error::Parameter {
+            name: name.into(),
+            value,
+            expected: "this environment has no such parameter",
+        })
+    }
+
     /// Begins an episode in a random state.
     fn reset(&mut self, rng: &mut Generator);
 
@@ -116,6 +138,18 @@ impl<E: Environment + ?Sized> Environment for Box<E> {
 
     fn evaluation_grid(&self) -> Vec<Vec<f64>> {
         (**self).evaluation_grid()
+    }
+
+    fn plant(&self) -> Option<Plant> {
+        (**self).plant()
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        (**self).parameters()
+    }
+
+    fn with_parameter(&self, name: &str, value: f64) -> Result<Box<dyn Environment>> {
+        (**self).with_parameter(name, value)
     }
 
     fn reset(&mut self, rng: &mut Generator) {

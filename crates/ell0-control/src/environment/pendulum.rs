@@ -6,6 +6,7 @@ use ell0::rng::Generator;
 use serde::{Deserialize, Serialize};
 
 use super::{Environment, Space, Step};
+use crate::analysis::Plant;
 use crate::error::{Error, Result, require_finite, require_size};
 use crate::evaluation::midpoints;
 
@@ -91,6 +92,11 @@ impl Pendulum {
         &self.config
     }
 
+    /// How strongly gravity and the torque accelerate it: 3g/(2l) and 3/(ml²).
+    pub fn coefficients(&self) -> (f64, f64) {
+        (self.gravity, self.gain)
+    }
+
     /// The state after a step with a torque, and the reward.
     #[inline]
     pub fn next(&self, state: [f64; 2], torque: f64) -> ([f64; 2], f64) {
@@ -149,6 +155,32 @@ impl Environment for Pendulum {
     /// The midpoints of 200 × 10 cells over θ in ±π and θ̇ in ±1.
     fn evaluation_grid(&self) -> Vec<Vec<f64>> {
         midpoints(&[(-PI, PI, 200), (-1.0, 1.0, 10)])
+    }
+
+    fn plant(&self) -> Option<Plant> {
+        Some(Plant::pendulum(self))
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        let PendulumConfig { g, mass, length } = self.config;
+        vec![("g", g), ("mass", mass), ("length", length)]
+    }
+
+    fn with_parameter(&self, name: &str, value: f64) -> Result<Box<dyn Environment>> {
+        let mut config = self.config;
+        match name {
+            "g" => config.g = value,
+            "mass" => config.mass = value,
+            "length" => config.length = value,
+            _ => {
+                return Err(Error::Parameter {
+                    name: name.into(),
+                    value,
+                    expected: "the pendulum has g, mass and length",
+                });
+            }
+        }
+        Ok(Box::new(Pendulum::new(config)?))
     }
 
     /// θ uniform in ±π, θ̇ in ±1.

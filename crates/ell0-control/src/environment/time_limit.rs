@@ -3,7 +3,7 @@
 use ell0::rng::Generator;
 
 use super::{Environment, Space, Step};
-use crate::error::Result;
+use crate::{analysis::Plant, error::Result};
 
 /// An environment whose episodes are truncated, not terminated, after a number of steps.
 #[derive(Clone, Debug)]
@@ -56,6 +56,19 @@ impl<E: Environment> Environment for TimeLimit<E> {
 
     fn evaluation_grid(&self) -> Vec<Vec<f64>> {
         self.inner.evaluation_grid()
+    }
+
+    fn plant(&self) -> Option<Plant> {
+        self.inner.plant()
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        self.inner.parameters()
+    }
+
+    fn with_parameter(&self, name: &str, value: f64) -> Result<Box<dyn Environment>> {
+        let inner = self.inner.with_parameter(name, value)?;
+        Ok(Box::new(TimeLimit::new(inner, self.limit)))
     }
 
     fn reset(&mut self, rng: &mut Generator) {

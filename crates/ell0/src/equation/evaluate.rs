@@ -34,7 +34,7 @@ impl Expression {
     }
 }
 
-fn power(x: f64, exponent: f64) -> f64 {
+pub(super) fn power(x: f64, exponent: f64) -> f64 {
     // powi for whole numbers: exact for squares, and much faster.
     if exponent.fract() == 0.0 && exponent.abs() <= 64.0 {
         x.powi(exponent as i32)

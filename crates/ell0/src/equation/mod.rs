@@ -13,17 +13,21 @@
 //! # Ok::<(), ell0::Error>(())
 //! ```
 
+mod arithmetic;
 mod derivative;
 mod evaluate;
 mod expression;
+mod interval;
 mod latex;
 mod model;
 mod parse;
 mod simulate;
 mod text;
 
+pub use arithmetic::Arithmetic;
 pub use evaluate::Evaluator;
 pub use expression::{Expression, Node};
+pub use interval::Interval;
 pub use model::{DictionaryTarget, Dynamics, Equation, Model, TermRecord};
 pub use simulate::Simulation;
 

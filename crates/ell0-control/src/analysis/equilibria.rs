@@ -1,0 +1,120 @@
+//! States that a map does not change, and what happens near them.
+
+use ell0::rng::Stream;
+
+use super::{
+    linear::{self, Matrix},
+    map::{Map, Plant},
+};
+
+/// A state that stays as it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Equilibrium {
+    /// Where.
+    pub state: Vec<f64>,
+    /// Derivatives of the map there, row by row.
+    pub jacobian: Matrix,
+    /// Eigenvalues (real, imaginary), the largest first.
+    pub eigenvalues: Vec<(f64, f64)>,
+    /// Whether all of them are inside the unit circle.
+    pub stable: bool,
+}
+
+/// Starts of Newton's method.
+const STARTS: u64 = 2000;
+
+/// More than this are a continuum.
+const MOST: usize = 50;
+
+/// Newton's method for F(x) = x from a start; none if it leads nowhere.
+pub fn newton(plant: &Plant, map: &Map, start: &[f64]) -> Option<Vec<f64>> {
+    let mut x = start.to_vec();
+    let scale: Vec<f64> = plant.bounds.iter().map(|b| b.1 - b.0).collect();
+    for _ in 0..50 {
+        let (next, mut slopes) = map.jacobian(&x);
+        let residual = plant.difference(&next, &x);
+        let size = residual
+            .iter()
+            .zip(&scale)
+            .fold(0f64, |m, (r, s)| m.max((r / s).abs()));
+        if !size.is_finite() {
+            return None;
+        }
+        (0..x.len()).for_each(|k| slopes[k][k] -= 1.0);
+        let step = linear::solve(&slopes, &residual)?;
+        x.iter_mut().zip(&step).for_each(|(x, s)| *x -= s);
+        let moved = step
+            .iter()
+            .zip(&scale)
+            .fold(0f64, |m, (d, s)| m.max((d / s).abs()));
+        if size < 1e-13 && moved < 1e-12 {
+            return Some(x);
+        }
+    }
+    None
+}
+
+/// The equilibrium at a state.
+fn classify(map: &Map, state: Vec<f64>) -> Option<Equilibrium> {
+    let (_, jacobian) = map.jacobian(&state);
+    let eigenvalues = linear::eigenvalues(&jacobian)?;
+    let stable = eigenvalues.iter().all(|z| z.0.hypot(z.1) < 1.0);
+    Some(Equilibrium {
+        state,
+        jacobian,
+        eigenvalues,
+        stable,
+    })
+}
+
+/// Equilibria within the plant's bounds, by Newton's method from many starts: the stable ones first.
+pub fn equilibria(plant: &Plant, map: &Map) -> Vec<Equilibrium> {
+    let stream = Stream::new(0).split("equilibria");
+    let mut found: Vec<Equilibrium> = Vec::new();
+    let middle = vec![0.0; plant.states.len()];
+    for k in 0..STARTS {
+        let mut rng = stream.at(k);
+        let start: Vec<f64> = match k {
+            0 => middle.clone(),
+            _ => plant
+                .bounds
+                .iter()
+                .map(|(low, high)| low + (high - low) * rng.uniform())
+                .collect(),
+        };
+        let Some(x) = newton(plant, map, &start) else {
+            continue;
+        };
+        // Into the first period; what is 0 up to rounding is 0.
+        let mut x = plant.difference(&x, &middle);
+        let tidy: Vec<f64> = x
+            .iter()
+            .map(|v| if v.abs() < 1e-11 { 0.0 } else { *v })
+            .collect();
+        let residual = plant.difference(&map.next(&tidy), &tidy);
+        if residual.iter().all(|r| r.abs() < 1e-14) {
+            x = tidy;
+        }
+        let inside = x
+            .iter()
+            .zip(&plant.bounds)
+            .all(|(x, (low, high))| (low - 1e-9..=high + 1e-9).contains(x));
+        let known = found.iter().any(|e| {
+            let apart = plant.difference(&e.state, &x);
+            apart
+                .iter()
+                .zip(&plant.bounds)
+                .all(|(d, (low, high))| d.abs() < 1e-6 * (high - low))
+        });
+        if inside && !known && found.len() < MOST {
+            found.extend(classify(map, x));
+        }
+    }
+    found.sort_by(|a, b| {
+        let distance = |e: &Equilibrium| e.state.iter().map(|v| v * v).sum::<f64>();
+        b.stable
+            .cmp(&a.stable)
+            .then(distance(a).total_cmp(&distance(b)))
+    });
+    found
+}

@@ -1,0 +1,361 @@
+//! Proof that a quadratic function falls along every trajectory: interval branch and bound over the exact closed form.
+//!
+//! With d = x − x*, V(x) = dᵀ·P·d. On boxes that cover {V ≤ c}, the change ΔV = V(F(x)) − V(x) is bounded from above by its value at the middle and the range of its gradient on the box (the mean
+//! value form). Around x*, where ΔV itself is 0, the range of the Jacobian J gives it instead: F(x) − x* = J·d + r with the residual r of x*, and ΔV < 0 if P − Jᵀ·P·J is positive definite for every J in the range, which
+//! an LDLᵀ decomposition in interval arithmetic decides. All bounds are rounded outwards.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use ell0::equation::{Arithmetic, Interval};
+use rayon::prelude::*;
+
+use super::{
+    linear::{self, Matrix},
+    map::Map,
+};
+
+/// What is to be proved: V falls on {V ≤ level}.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// The equilibrium x*.
+    pub centre: Vec<f64>,
+    /// The matrix P.
+    pub p: Matrix,
+    /// The level c.
+    pub level: f64,
+}
+
+/// How a proof ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// V falls everywhere on the set, but perhaps closer to x* than `inner_radius` (0 if x* is an equilibrium exactly).
+    Proved {
+        /// Boxes that were looked at.
+        boxes: u64,
+        /// Half the width of the smallest, relative to the whole set.
+        smallest: f64,
+        /// Distance from x* within which rounding of x* leaves the question open.
+        inner_radius: f64,
+    },
+    /// A state in the set where V does not fall.
+    Refuted(Vec<f64>),
+    /// Neither: the reason.
+    Open(&'static str),
+}
+
+/// Parts of each dimension at the beginning; their number does not depend on the number of cores, so neither does the count of boxes.
+const PARTS: usize = 32;
+
+/// A box is not divided beyond this share of the whole set.
+const SMALLEST: f64 = 1e-6;
+
+struct Prover<'a> {
+    map: &'a Map,
+    claim: &'a Claim,
+    /// Half the widths of the whole set, and of the box around x* that has its own proof.
+    reach: Vec<f64>,
+    inner: Vec<f64>,
+    boxes: AtomicU64,
+    most_boxes: u64,
+    /// Whether the question is decided against the claim.
+    over: AtomicBool,
+}
+
+/// Σ of products.
+fn dot(a: &[Interval], b: &[Interval]) -> Interval {
+    a.iter()
+        .zip(b)
+        .fold(Interval::point(0.0), |s, (a, b)| s.add(a.multiply(*b)))
+}
+
+/// p·d.
+fn times(p: &[Vec<f64>], d: &[Interval]) -> Vec<Interval> {
+    p.iter()
+        .map(|row| {
+            row.iter().zip(d).fold(Interval::point(0.0), |s, (p, d)| {
+                s.add(Interval::point(*p).multiply(*d))
+            })
+        })
+        .collect()
+}
+
+/// Whether a symmetric matrix of intervals is positive definite for every choice in them: all pivots of its elimination are positive.
+fn positive_definite(mut a: Vec<Vec<Interval>>) -> bool {
+    let n = a.len();
+    for k in 0..n {
+        if a[k][k].low.is_nan() || a[k][k].low <= 0.0 {
+            return false;
+        }
+        for i in k + 1..n {
+            let factor = a[i][k].divide(a[k][k]);
+            for j in k + 1..=i {
+                // The part below the diagonal stands for both.
+                let other = a[j][k];
+                a[i][j] = a[i][j].subtract(factor.multiply(other));
+            }
+        }
+    }
+    true
+}
+
+/// Proves a claim, or says why it could not, with at most so many boxes.
+pub fn prove(map: &Map, claim: &Claim, most_boxes: u64) -> Verdict {
+    let n = claim.centre.len();
+    let shape = claim.p.len() == n && claim.p.iter().all(|row| row.len() == n);
+    let symmetric = shape && (0..n).all(|i| (0..i).all(|j| claim.p[i][j] == claim.p[j][i]));
+    let exact: Vec<Vec<Interval>> = claim
+        .p
+        .iter()
+        .map(|row| row.iter().map(|v| Interval::point(*v)).collect())
+        .collect();
+    if !symmetric || !positive_definite(exact) {
+        return Verdict::Open("the matrix is not positive definite and symmetric");
+    }
+    if !(claim.level > 0.0 && claim.level.is_finite()) {
+        return Verdict::Open("the level is not positive");
+    }
+    let Some(inverse) = linear::inverse(&claim.p) else {
+        return Verdict::Open("the matrix is singular");
+    };
+    // {V ≤ c} reaches √(c·(P⁻¹)ᵢᵢ) in direction i; a little more, against rounding.
+    let reach: Vec<f64> = (0..n)
+        .map(|i| (claim.level * inverse[i][i]).max(0.0).sqrt() * (1.0 + 1e-6))
+        .collect();
+    if reach.iter().any(|r| !(r.is_finite() && *r > 0.0)) {
+        return Verdict::Open("the set is not bounded");
+    }
+    let mut prover = Prover {
+        map,
+        claim,
+        inner: vec![0.0; n],
+        reach,
+        boxes: AtomicU64::new(0),
+        most_boxes,
+        over: AtomicBool::new(false),
+    };
+    let Some(inner_radius) = prover.inner_proof() else {
+        return Verdict::Open("no neighbourhood of the equilibrium can be proved");
+    };
+    let cells = PARTS.pow(n.min(4) as u32);
+    let found: Vec<Part> = (0..cells)
+        .into_par_iter()
+        .map(|cell| prover.cell(cell))
+        .collect();
+    let mut smallest = 1f64;
+    let mut open = None;
+    for part in found {
+        match part {
+            Part::Proved(size) => smallest = smallest.min(size),
+            Part::Refuted(state) => return Verdict::Refuted(state),
+            Part::Open(reason) => open = Some(reason),
+        }
+    }
+    match open {
+        Some(reason) => Verdict::Open(reason),
+        None => Verdict::Proved {
+            boxes: prover.boxes.into_inner(),
+            smallest,
+            inner_radius,
+        },
+    }
+}
+
+enum Part {
+    Proved(f64),
+    Refuted(Vec<f64>),
+    Open(&'static str),
+}
+
+impl Prover<'_> {
+    /// Finds a box around x* on which P − JᵀPJ stays positive definite; the radius that rounding of x* leaves open.
+    fn inner_proof(&mut self) -> Option<f64> {
+        let centre = &self.claim.centre;
+        let points: Vec<Interval> = centre.iter().map(|c| Interval::point(*c)).collect();
+        let residual: Vec<Interval> = self
+            .map
+            .next(&points)
+            .into_iter()
+            .zip(&points)
+            .map(|(next, at)| next.subtract(*at))
+            .collect();
+        let n = centre.len();
+        let mut share = 0.25;
+        while share > 1e-5 {
+            let inner: Vec<f64> = self.reach.iter().map(|r| r * share).collect();
+            let around: Vec<Interval> = centre
+                .iter()
+                .zip(&inner)
+                .map(|(c, r)| Interval::new((c - r).next_down(), (c + r).next_up()))
+                .collect();
+            let (_, j) = self.map.jacobian(&around);
+            let columns: Vec<Vec<Interval>> = (0..n)
+                .map(|k| j.iter().map(|row| row[k]).collect())
+                .collect();
+            // −μ is left over for the residual.
+            let slack = if residual.iter().all(|r| r.magnitude() == 0.0) {
+                0.0
+            } else {
+                1e-3 * self
+                    .claim
+                    .p
+                    .iter()
+                    .enumerate()
+                    .fold(f64::INFINITY, |m, (k, row)| m.min(row[k]))
+            };
+            let mut fall = vec![vec![Interval::point(0.0); n]; n];
+            for a in 0..n {
+                let pj = times(&self.claim.p, &columns[a]);
+                for b in 0..n {
+                    let diagonal = if a == b { slack } else { 0.0 };
+                    fall[b][a] = Interval::point(self.claim.p[b][a])
+                        .subtract(Interval::point(diagonal))
+                        .subtract(dot(&columns[b], &pj));
+                }
+            }
+            if positive_definite(fall) {
+                self.inner = inner;
+                if slack == 0.0 {
+                    return Some(0.0);
+                }
+                // −μ|d|² + 2|d||JᵀPr| + rᵀPr < 0 beyond this distance.
+                let pr = times(&self.claim.p, &residual);
+                let norm =
+                    |v: &[Interval]| v.iter().map(|x| x.magnitude().powi(2)).sum::<f64>().sqrt();
+                let jpr: Vec<Interval> = columns.iter().map(|c| dot(c, &pr)).collect();
+                let (a, b) = (norm(&jpr), norm(&pr) * norm(&residual));
+                return Some((a + (a * a + slack * b).sqrt()) / slack * (1.0 + 1e-9));
+            }
+            share *= 0.7;
+        }
+        None
+    }
+
+    /// One part of the whole set, and everything it is divided into.
+    fn cell(&self, mut cell: usize) -> Part {
+        let n = self.reach.len();
+        let mut start = (vec![0.0; n], self.reach.clone());
+        for k in 0..n.min(4) {
+            let part = (cell % PARTS) as f64;
+            cell /= PARTS;
+            let half = self.reach[k] / PARTS as f64;
+            // Neighbours overlap by a rounding, so that nothing falls between them.
+            start.0[k] = -self.reach[k] + half * (2.0 * part + 1.0);
+            start.1[k] = half * (1.0 + 1e-12);
+        }
+        let mut smallest = 1f64;
+        let mut stack = vec![start];
+        while let Some((middle, half)) = stack.pop() {
+            if self.over.load(Ordering::Relaxed) {
+                return Part::Open("another part failed");
+            }
+            if self.boxes.fetch_add(1, Ordering::Relaxed) >= self.most_boxes {
+                self.over.store(true, Ordering::Relaxed);
+                return Part::Open("too many boxes");
+            }
+            match self.look(&middle, &half) {
+                Look::Done => {
+                    for (h, r) in half.iter().zip(&self.reach) {
+                        smallest = smallest.min(h / r);
+                    }
+                }
+                Look::Refuted(state) => {
+                    self.over.store(true, Ordering::Relaxed);
+                    return Part::Refuted(state);
+                }
+                Look::Divide(k) => {
+                    if half[k] < SMALLEST * self.reach[k] {
+                        self.over.store(true, Ordering::Relaxed);
+                        return Part::Open("a box is too small to divide");
+                    }
+                    for side in [-0.5, 0.5] {
+                        let (mut middle, mut half) = (middle.clone(), half.clone());
+                        middle[k] += side * half[k];
+                        half[k] *= 0.5 * (1.0 + 1e-12);
+                        stack.push((middle, half));
+                    }
+                }
+            }
+        }
+        Part::Proved(smallest)
+    }
+
+    /// Looks at the box around x* + middle.
+    fn look(&self, middle: &[f64], half: &[f64]) -> Look {
+        let (p, n) = (&self.claim.p, middle.len());
+        let d_middle: Vec<Interval> = middle.iter().map(|m| Interval::point(*m)).collect();
+        let pd_middle = times(p, &d_middle);
+        let v_middle = dot(&d_middle, &pd_middle);
+        // V is convex: its tangent at the middle bounds it from below.
+        let tilt = pd_middle.iter().zip(half).fold(0.0, |s, (g, h)| {
+            (s + (2.0 * g.magnitude() * h).next_up()).next_up()
+        });
+        if (v_middle.low - tilt).next_down() > self.claim.level {
+            return Look::Done;
+        }
+        // The neighbourhood of x* has its own proof.
+        if (0..n).all(|k| (middle[k].abs() + half[k]).next_up() <= self.inner[k]) {
+            return Look::Done;
+        }
+        let change = |d: &[Interval]| -> (Interval, Vec<Interval>) {
+            let x: Vec<Interval> = d
+                .iter()
+                .zip(&self.claim.centre)
+                .map(|(d, c)| d.add(Interval::point(*c)))
+                .collect();
+            let (next, j) = self.map.jacobian(&x);
+            let e: Vec<Interval> = next
+                .iter()
+                .zip(&self.claim.centre)
+                .map(|(x, c)| x.subtract(Interval::point(*c)))
+                .collect();
+            let (pe, pd) = (times(p, &e), times(p, d));
+            let gradient = (0..n)
+                .map(|k| {
+                    let column: Vec<Interval> = j.iter().map(|row| row[k]).collect();
+                    dot(&column, &pe)
+                        .subtract(pd[k])
+                        .multiply(Interval::point(2.0))
+                })
+                .collect();
+            (dot(&e, &pe).subtract(dot(d, &pd)), gradient)
+        };
+        let (at_middle, _) = change(&d_middle);
+        if at_middle.low >= 0.0 && v_middle.high <= self.claim.level {
+            let state = middle.iter().zip(&self.claim.centre);
+            return Look::Refuted(state.map(|(d, c)| d + c).collect());
+        }
+        let d: Vec<Interval> = middle
+            .iter()
+            .zip(half)
+            .map(|(m, h)| Interval::new((m - h).next_down(), (m + h).next_up()))
+            .collect();
+        let (natural, gradient) = change(&d);
+        let mut bound = at_middle.high;
+        let mut widest = (0, 0.0);
+        for (k, (g, h)) in gradient.iter().zip(half).enumerate() {
+            let part = (g.magnitude() * h.next_up()).next_up();
+            bound = (bound + part).next_up();
+            // In doubt the longest side, relative to the whole.
+            let rank = if part.is_finite() {
+                part
+            } else {
+                f64::MAX * (h / self.reach[k]).min(1.0)
+            };
+            if rank > widest.1 {
+                widest = (k, rank);
+            }
+        }
+        if bound < 0.0 || natural.high < 0.0 {
+            return Look::Done;
+        }
+        Look::Divide(widest.0)
+    }
+}
+
+enum Look {
+    /// Outside of the set, or proved.
+    Done,
+    Refuted(Vec<f64>),
+    /// Not decided: along which side to divide.
+    Divide(usize),
+}

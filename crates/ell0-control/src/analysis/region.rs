@@ -1,0 +1,261 @@
+//! The largest level set of a quadratic function that can be proved to lie in the region of attraction, and the region itself as simulations see it.
+
+use ell0::rng::Stream;
+use rayon::prelude::*;
+
+use super::{
+    equilibria::Equilibrium,
+    linear::{self, Matrix},
+    map::{Map, Plant},
+    proof::{Claim, Verdict, prove},
+};
+
+/// A set that is proved to be left by no trajectory, and on which V falls until the equilibrium is reached.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProvedRegion {
+    /// The claim.
+    pub claim: Claim,
+    /// Boxes of the proof.
+    pub boxes: u64,
+    /// Half the width of the smallest, relative to the whole set.
+    pub smallest: f64,
+    /// Distance from the equilibrium within which its rounding leaves the question open: 0 if it is exact.
+    pub inner_radius: f64,
+    /// The set reaches this far from the equilibrium in each state.
+    pub reach: Vec<f64>,
+    /// Volume of the set.
+    pub volume: f64,
+    /// Level that sampling would have allowed.
+    pub sampled_level: f64,
+}
+
+/// Boxes of a proof.
+const MOST_BOXES: u64 = 1_500_000;
+
+/// Random matrices that are tried.
+const TRIALS: u64 = 200;
+
+/// Levels that are tried, relative to what sampling allows.
+const LEVELS: [f64; 12] = [
+    0.98, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.3, 0.1, 0.03, 0.01,
+];
+
+/// Volume of {dᵀPd ≤ c}.
+fn volume(p: &[Vec<f64>], level: f64) -> f64 {
+    let n = p.len();
+    let root = linear::cholesky(p).map_or(f64::INFINITY, |l| (0..n).map(|k| l[k][k]).product());
+    // Of the unit ball, by the recursion over the dimension.
+    let mut ball = [1.0, 2.0];
+    for k in 2..=n {
+        ball = [ball[1], ball[0] * 2.0 * std::f64::consts::PI / k as f64];
+    }
+    let ball = if n == 0 { 1.0 } else { ball[1] };
+    ball * level.powf(0.5 * n as f64) / root
+}
+
+/// The samples that a level is judged by: offsets from the equilibrium and where they go.
+struct Samples {
+    offsets: Vec<(Vec<f64>, Vec<f64>)>,
+    /// How far the bounds are from the equilibrium.
+    room: Vec<f64>,
+}
+
+impl Samples {
+    fn new(plant: &Plant, map: &Map, centre: &[f64], count: u64) -> Self {
+        let room: Vec<f64> = centre
+            .iter()
+            .zip(&plant.bounds)
+            .zip(&plant.periods)
+            .map(|((c, (low, high)), period)| match period {
+                Some(period) => 0.5 * period,
+                None => (c - low).min(high - c),
+            })
+            .collect();
+        let stream = Stream::new(0).split("samples");
+        let offsets = (0..count)
+            .into_par_iter()
+            .map(|k| {
+                let mut rng = stream.at(k);
+                // Many near the equilibrium, too, where the largest boxes fail first.
+                let size = rng.uniform();
+                let d: Vec<f64> = room
+                    .iter()
+                    .map(|r| r * size * (2.0 * rng.uniform() - 1.0))
+                    .collect();
+                let x: Vec<f64> = d.iter().zip(centre).map(|(d, c)| d + c).collect();
+                let e = map
+                    .next(&x)
+                    .iter()
+                    .zip(centre)
+                    .map(|(x, c)| x - c)
+                    .collect();
+                (d, e)
+            })
+            .collect();
+        Samples { offsets, room }
+    }
+
+    /// The largest level within the bounds at which no sample contradicts.
+    fn level(&self, p: &[Vec<f64>]) -> f64 {
+        let Some(inverse) = linear::inverse(p) else {
+            return 0.0;
+        };
+        let fits = self
+            .room
+            .iter()
+            .enumerate()
+            .fold(f64::INFINITY, |m, (k, r)| m.min(r * r / inverse[k][k]));
+        self.offsets.iter().fold(fits, |level, (d, e)| {
+            let v = linear::quadratic(p, d);
+            if v < level && linear::quadratic(p, e) >= v {
+                v
+            } else {
+                level
+            }
+        })
+    }
+}
+
+/// The matrix P of the discrete Lyapunov equation, for the Q among many whose level set is largest as far as samples tell.
+fn best_matrix(samples: &Samples, equilibrium: &Equilibrium) -> Option<Matrix> {
+    let n = equilibrium.state.len();
+    let score = |root: &Matrix| -> Option<(f64, Matrix)> {
+        let q = linear::product(root, &linear::transpose(root));
+        let p = linear::lyapunov(&equilibrium.jacobian, &q)?;
+        Some((volume(&p, samples.level(&p)), p))
+    };
+    let scaled = |k: usize, factor: f64| -> Matrix {
+        let mut root = vec![vec![0.0; n]; n];
+        for (i, row) in root.iter_mut().enumerate() {
+            row[i] = factor.powi(i32::from(i == k)) / samples.room[i];
+        }
+        root
+    };
+    let mut best: Option<(f64, Matrix, Matrix)> = None;
+    let consider = |root: Matrix, best: &mut Option<(f64, Matrix, Matrix)>| {
+        if let Some((value, p)) = score(&root)
+            && best.as_ref().is_none_or(|b| value > b.0)
+        {
+            *best = Some((value, root, p));
+        }
+    };
+    for k in 0..n {
+        for power in -3..=3 {
+            consider(scaled(k, 3f64.powi(power)), &mut best);
+        }
+    }
+    // Then at random around the best, with steps that become smaller.
+    let stream = Stream::new(0).split("matrices");
+    for trial in 0..TRIALS {
+        let Some((_, root, _)) = &best else { break };
+        let mut rng = stream.at(trial);
+        let step = 0.6 * (1.0 - trial as f64 / TRIALS as f64) + 0.02;
+        let mut root = root.clone();
+        for i in 0..n {
+            let size = root[i][i].abs();
+            for j in 0..i {
+                root[i][j] += step * size * rng.normal();
+            }
+            root[i][i] *= (step * rng.normal()).exp();
+        }
+        consider(root, &mut best);
+    }
+    best.map(|b| b.2)
+}
+
+/// The largest level set that can be proved; none if there is none, or the equilibrium is not stable.
+pub fn proved_region(plant: &Plant, map: &Map, equilibrium: &Equilibrium) -> Option<ProvedRegion> {
+    if !equilibrium.stable {
+        return None;
+    }
+    let few = Samples::new(plant, map, &equilibrium.state, 4_000);
+    let p = best_matrix(&few, equilibrium)?;
+    let many = Samples::new(plant, map, &equilibrium.state, 100_000);
+    let sampled_level = many.level(&p);
+    let inverse = linear::inverse(&p)?;
+    for share in LEVELS {
+        let claim = Claim {
+            centre: equilibrium.state.clone(),
+            p: p.clone(),
+            level: share * sampled_level,
+        };
+        if let Verdict::Proved {
+            boxes,
+            smallest,
+            inner_radius,
+        } = prove(map, &claim, MOST_BOXES)
+        {
+            let n = p.len();
+            return Some(ProvedRegion {
+                reach: (0..n)
+                    .map(|k| (claim.level * inverse[k][k]).sqrt())
+                    .collect(),
+                volume: volume(&p, claim.level),
+                claim,
+                boxes,
+                smallest,
+                inner_radius,
+                sampled_level,
+            });
+        }
+    }
+    None
+}
+
+/// Where trajectories end, on a grid over the first two states.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Basin {
+    /// Points along each of the two states.
+    pub points: usize,
+    /// For each point, the second state running fastest, the index of the equilibrium it ends at, if it does.
+    pub ends: Vec<Option<usize>>,
+}
+
+/// Steps until a trajectory must be near its equilibrium.
+const LONGEST: usize = 2000;
+
+impl Basin {
+    /// Simulates the map from the midpoints of `points` × `points` cells over the bounds of the first two states; the others begin at 0.
+    pub fn new(plant: &Plant, map: &Map, equilibria: &[Equilibrium], points: usize) -> Self {
+        let n = plant.states.len();
+        let place = |k: usize, i: usize| {
+            let (low, high) = plant.bounds[k];
+            low + (high - low) * (i as f64 + 0.5) / points as f64
+        };
+        let end = |cell: usize| -> Option<usize> {
+            let mut x = vec![0.0; n];
+            x[0] = place(0, cell / points);
+            if n > 1 {
+                x[1] = place(1, cell % points);
+            }
+            for _ in 0..LONGEST {
+                for (k, equilibrium) in equilibria.iter().enumerate().filter(|e| e.1.stable) {
+                    let apart = plant.difference(&x, &equilibrium.state);
+                    let near = apart
+                        .iter()
+                        .zip(&plant.bounds)
+                        .all(|(d, (low, high))| d.abs() < 1e-3 * (high - low));
+                    if near {
+                        return Some(k);
+                    }
+                }
+                x = map.next(&x);
+                if x.iter().any(|v| !v.is_finite()) {
+                    return None;
+                }
+            }
+            None
+        };
+        let cells = if n > 1 { points * points } else { points };
+        Basin {
+            points,
+            ends: (0..cells).into_par_iter().map(end).collect(),
+        }
+    }
+
+    /// The share of the grid that ends at an equilibrium.
+    pub fn share(&self, equilibrium: usize) -> f64 {
+        let there = self.ends.iter().filter(|e| **e == Some(equilibrium));
+        there.count() as f64 / self.ends.len().max(1) as f64
+    }
+}

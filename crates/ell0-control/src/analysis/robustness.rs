@@ -1,0 +1,240 @@
+//! What a policy's return bears: other parameters of the world, other coefficients, fewer terms.
+
+use ell0::equation::{Dynamics, Expression, Model, Node};
+use rayon::prelude::*;
+
+use super::{equilibria::newton, linear};
+use crate::{
+    environment::{Environment, make},
+    error::Result,
+    evaluation::{ClosedForm, evaluate},
+};
+
+/// How far a parameter of the world may go.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterRange {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value.
+    pub value: f64,
+    /// The range around it for which the mean return stays within a share of what it is and the equilibrium stays stable.
+    pub range: (f64, f64),
+}
+
+/// What a term of a policy does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TermEffect {
+    /// The term, with its coefficient.
+    pub term: String,
+    /// Change of the mean return for a coefficient larger by 1 %, by central differences.
+    pub per_percent: f64,
+    /// Mean return without the term.
+    pub dropped: f64,
+}
+
+/// A policy at work in a world: its mean return on every so manyth initial state of the evaluation grid.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    environment: String,
+    states: Vec<Vec<f64>>,
+}
+
+/// Parameters are looked for up to this factor.
+const LARGEST_FACTOR: f64 = 10.0;
+
+impl Bench {
+    /// The world, measured on one initial state in `every`.
+    pub fn new(environment: &dyn Environment, every: usize) -> Self {
+        // The grid runs through the second state fastest: a step without common factor takes all of them in turn.
+        let states = environment.evaluation_grid();
+        Bench {
+            environment: environment.text(),
+            states: states.into_iter().step_by(every.max(1)).collect(),
+        }
+    }
+
+    /// Number of initial states.
+    pub fn starts(&self) -> usize {
+        self.states.len()
+    }
+
+    fn mean(&self, environment: &str, policy: &Model) -> Result<f64> {
+        let world = make(environment)?;
+        let (observation, action) = (world.observation_space(), world.action_space());
+        let policy = ClosedForm::new(policy.clone(), observation, action)?;
+        Ok(evaluate(environment, &policy, &self.states)?.mean)
+    }
+
+    /// Mean return of a policy.
+    pub fn worth(&self, policy: &Model) -> Result<f64> {
+        self.mean(&self.environment, policy)
+    }
+
+    /// For each parameter of the world, the range for which the return stays within `share` of what it is and the equilibrium at `state` stays stable.
+    pub fn ranges(&self, policy: &Model, state: &[f64], share: f64) -> Result<Vec<ParameterRange>> {
+        let level = self.worth(policy)?;
+        let good = |name: &'static str, value: f64| -> Result<bool> {
+            let Ok(other) = make(&self.environment)?.with_parameter(name, value) else {
+                return Ok(false);
+            };
+            if let Some(plant) = other.plant() {
+                let map = plant.closed(policy, 1.0)?;
+                let Some(moved) = newton(&plant, &map, state) else {
+                    return Ok(false);
+                };
+                let (_, jacobian) = map.jacobian(&moved);
+                let near = plant
+                    .difference(&moved, state)
+                    .iter()
+                    .all(|d| d.abs() < 0.5);
+                if !near || linear::spectral_radius(&jacobian) >= 1.0 {
+                    return Ok(false);
+                }
+            }
+            let mean = self.mean(&other.text(), policy)?;
+            Ok((mean - level).abs() <= share * level.abs())
+        };
+        let side = |name: &'static str, value: f64, factor: f64| -> Result<f64> {
+            let (mut inside, mut outside) = (value, None);
+            let mut size: f64 = 1.0;
+            while outside.is_none() {
+                size *= factor;
+                if !(1.0 / LARGEST_FACTOR..=LARGEST_FACTOR).contains(&size) {
+                    return Ok(inside);
+                }
+                if good(name, value * size)? {
+                    inside = value * size;
+                } else {
+                    outside = Some(value * size);
+                }
+            }
+            let mut outside = outside.unwrap_or(inside);
+            for _ in 0..6 {
+                let between = 0.5 * (inside + outside);
+                if good(name, between)? {
+                    inside = between;
+                } else {
+                    outside = between;
+                }
+            }
+            Ok(inside)
+        };
+        let parameters = make(&self.environment)?.parameters();
+        let sides: Vec<(usize, f64)> = (0..parameters.len())
+            .flat_map(|k| [(k, 0.9), (k, 1.1)])
+            .collect();
+        let ends: Vec<f64> = sides
+            .into_par_iter()
+            .map(|(k, factor)| side(parameters[k].0, parameters[k].1, factor))
+            .collect::<Result<_>>()?;
+        Ok(parameters
+            .iter()
+            .zip(ends.chunks_exact(2))
+            .map(|(&(name, value), ends)| ParameterRange {
+                name,
+                value,
+                range: (ends[0].min(ends[1]), ends[0].max(ends[1])),
+            })
+            .collect())
+    }
+
+    /// What each term of each law does to the return.
+    pub fn terms(&self, policy: &Model) -> Result<Vec<TermEffect>> {
+        let mut jobs = Vec::new();
+        for (law, expression) in policy.expressions().iter().enumerate() {
+            for k in 0..terms(expression.root()).len() {
+                jobs.push((law, k));
+            }
+        }
+        jobs.into_par_iter()
+            .map(|(law, k)| {
+                let with = |factor: f64| -> Result<f64> {
+                    let scaled = with_term(policy, law, k, factor)?;
+                    self.worth(&scaled)
+                };
+                let expression = &policy.expressions()[law];
+                let term = Expression::new(
+                    policy.inputs().to_vec(),
+                    terms(expression.root())[k].clone(),
+                )?;
+                Ok(TermEffect {
+                    term: format!("{term:.5}"),
+                    per_percent: 0.5 * (with(1.01)? - with(0.99)?),
+                    dropped: with(0.0)?,
+                })
+            })
+            .collect()
+    }
+}
+
+/// The sum inside a law such as 2·tanh(…): where its terms are.
+fn inner_sum(node: &Node) -> &Node {
+    match node {
+        Node::Call(_, inner) => inner_sum(inner),
+        Node::Product(parts) => {
+            let varying: Vec<&Node> = parts
+                .iter()
+                .filter(|p| !matches!(p, Node::Number(_)))
+                .collect();
+            match varying.as_slice() {
+                [Node::Call(_, inner)] => inner_sum(inner),
+                [sum @ Node::Sum(_)] => sum,
+                _ => node,
+            }
+        }
+        node => node,
+    }
+}
+
+/// The terms of a law.
+fn terms(node: &Node) -> Vec<&Node> {
+    match inner_sum(node) {
+        Node::Sum(parts) => parts.iter().collect(),
+        single => vec![single],
+    }
+}
+
+/// A policy with one term of one law times a factor.
+fn with_term(policy: &Model, law: usize, k: usize, factor: f64) -> Result<Model> {
+    fn change(node: &Node, sum: *const Node, k: usize, factor: f64) -> Node {
+        let scaled = |n: &Node| Node::product([Node::Number(factor), n.clone()]);
+        if std::ptr::eq(node, sum) {
+            return match node {
+                Node::Sum(parts) => Node::sum(
+                    parts
+                        .iter()
+                        .enumerate()
+                        .map(|(i, p)| if i == k { scaled(p) } else { p.clone() }),
+                ),
+                single => scaled(single),
+            };
+        }
+        match node {
+            Node::Product(parts) => Node::product(parts.iter().map(|p| change(p, sum, k, factor))),
+            Node::Call(function, inner) => Node::call(*function, change(inner, sum, k, factor)),
+            other => other.clone(),
+        }
+    }
+    let equations = policy
+        .targets()
+        .zip(policy.expressions())
+        .enumerate()
+        .map(|(i, (target, expression))| {
+            let root = expression.root();
+            let root = if i == law {
+                change(root, inner_sum(root), k, factor)
+            } else {
+                root.clone()
+            };
+            Ok((
+                target.to_string(),
+                Expression::new(policy.inputs().to_vec(), root)?,
+            ))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(Model::new(
+        policy.inputs().to_vec(),
+        equations,
+        Dynamics::Regression,
+    )?)
+}
