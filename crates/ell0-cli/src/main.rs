@@ -39,6 +39,7 @@ enum Command {
     Evaluate(commands::control::Evaluate),
     Rollout(commands::control::Rollout),
     Optimum(commands::control::Optimum),
+    Analyze(Box<commands::analyze::Analyze>),
     Tutorial(commands::tutorial::Tutorial),
     Gates(commands::gates::Gates),
 }
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Evaluate(command) => command.run(),
         Command::Rollout(command) => command.run(),
         Command::Optimum(command) => command.run(),
+        Command::Analyze(command) => command.run(),
         Command::Tutorial(command) => command.run(),
         Command::Gates(command) => command.run(),
     };

@@ -9,6 +9,8 @@ use ell0_data::write::TEMPORARY;
 pub struct RunDir {
     fresh: tempfile::TempDir,
     wish: Wish,
+    /// The files that such a run leaves.
+    ours: &'static [&'static str],
     /// Fingerprint of what was written so far.
     print: u64,
 }
@@ -19,17 +21,6 @@ enum Wish {
     /// `runs/STEM-FINGERPRINT`: the same run has the same name.
     Automatic(String),
 }
-
-/// The files of a fit.
-const OURS: &[&str] = &[
-    "config.toml",
-    "model.json",
-    "equations.txt",
-    "equations.tex",
-    "path.csv",
-    "path.svg",
-    "path.png",
-];
 
 /// Whether a folder holds nothing but the files of a run, so that nothing is lost when another takes its place.
 pub fn may_replace(folder: &Path, ours: &[&str]) -> anyhow::Result<()> {
@@ -106,7 +97,12 @@ const RUNS: &str = "runs";
 
 impl RunDir {
     /// A directory at `out`, or one in `runs/` that is named after `stem` and its contents.
-    pub fn new(out: Option<&Path>, force: bool, stem: &str) -> anyhow::Result<Self> {
+    pub fn new(
+        out: Option<&Path>,
+        force: bool,
+        stem: &str,
+        ours: &'static [&'static str],
+    ) -> anyhow::Result<Self> {
         let (parent, shown, wish) = match out {
             Some(out) => {
                 ensure!(
@@ -120,7 +116,7 @@ impl RunDir {
                     out.display()
                 );
                 if out.exists() {
-                    may_replace(out, OURS)?;
+                    may_replace(out, ours)?;
                 }
                 (parent_of(out), out, Wish::Named(out.into(), force))
             }
@@ -144,6 +140,7 @@ impl RunDir {
         Ok(RunDir {
             fresh,
             wish,
+            ours,
             print: 0xcbf2_9ce4_8422_2325,
         })
     }
@@ -172,7 +169,7 @@ impl RunDir {
             match self.wish {
                 Wish::Named(_, true) => {
                     // What was put there meanwhile is not ours to delete.
-                    may_replace(&place, OURS)?;
+                    may_replace(&place, self.ours)?;
                     let aside = tempfile::Builder::new()
                         .prefix(".ell0-old-")
                         .tempdir_in(parent_of(&place))

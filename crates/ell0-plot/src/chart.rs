@@ -17,6 +17,8 @@ pub enum Shape {
     Bars,
     /// An area between the points and the second values.
     Band,
+    /// Rectangles around the points; the second values are how dense each is, from 0 to 1.
+    Cells,
 }
 
 /// Points that belong together.
@@ -28,8 +30,10 @@ pub struct Series {
     pub shape: Shape,
     /// The points.
     pub points: Vec<(f64, f64)>,
-    /// Half the length of an error bar at each point, or the other edge of a band.
+    /// Half the length of an error bar at each point, the other edge of a band, or the density of a cell.
     pub second: Vec<f64>,
+    /// Width and height of a cell.
+    pub cell: (f64, f64),
 }
 
 impl Series {
@@ -39,7 +43,21 @@ impl Series {
             shape,
             points: points.into_iter().collect(),
             second: Vec::new(),
+            cell: (0.0, 0.0),
         }
+    }
+
+    /// Cells of a width and height around (x, y), with densities from 0 to 1.
+    pub fn cells(
+        name: &str,
+        (width, height): (f64, f64),
+        cells: impl IntoIterator<Item = (f64, f64, f64)>,
+    ) -> Self {
+        let cells: Vec<_> = cells.into_iter().collect();
+        let mut series = Series::new(name, Shape::Cells, cells.iter().map(|c| (c.0, c.1)));
+        series.second = cells.iter().map(|c| c.2).collect();
+        series.cell = (width, height);
+        series
     }
 
     /// A line.
@@ -122,6 +140,27 @@ fn escaped(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
+/// Cells above each other with the same density, as one: (centre of the lowest, upper end of the highest, density).
+fn runs(series: &Series) -> Vec<((f64, f64), f64, f64)> {
+    let height = series.cell.1;
+    let mut runs: Vec<((f64, f64), f64, f64)> = Vec::new();
+    for (point, density) in series.points.iter().zip(&series.second) {
+        let density = density.clamp(0.0, 1.0);
+        match runs.last_mut() {
+            Some((from, to, d))
+                if from.0 == point.0
+                    && *d == density
+                    && (*to - (point.1 - 0.5 * height)).abs() < 1e-6 * height =>
+            {
+                *to = point.1 + 0.5 * height;
+            }
+            _ => runs.push((*point, point.1 + 0.5 * height, density)),
+        }
+    }
+    runs.retain(|r| r.2 > 0.0);
+    runs
+}
+
 impl Chart {
     /// An empty chart.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
@@ -153,13 +192,14 @@ impl Chart {
     fn rulers(&self) -> (Ruler, Ruler) {
         let points = || self.series.iter().flat_map(|s| s.points.iter());
         let edges = self.series.iter().flat_map(|s| {
-            s.points.iter().zip(&s.second).flat_map(move |(p, &e)| {
-                if s.shape == Shape::Band {
-                    [e, e]
-                } else {
-                    [p.1 - e, p.1 + e]
-                }
-            })
+            s.points
+                .iter()
+                .zip(&s.second)
+                .flat_map(move |(p, &e)| match s.shape {
+                    Shape::Band => [e, e],
+                    Shape::Cells => [p.1 - 0.5 * s.cell.1, p.1 + 0.5 * s.cell.1],
+                    _ => [p.1 - e, p.1 + e],
+                })
         });
         // Bars stand on zero, where there is one.
         let zero = (self.y.scale == crate::Scale::Linear
@@ -229,6 +269,20 @@ impl Chart {
                         }
                     }
                     bar += 1;
+                }
+                Shape::Cells => {
+                    for (from, to, density) in runs(series) {
+                        let (w, h) = (0.5 * series.cell.0, 0.5 * series.cell.1);
+                        let corners = (x(from.0 - w), y(to), x(from.0 + w), y(from.1 - h));
+                        if let (Some(left), Some(top), Some(right), Some(foot)) = corners {
+                            put(format_args!(
+                                "<rect class=\"cell\" x=\"{left:.2}\" y=\"{top:.2}\" width=\"{:.2}\" height=\"{:.2}\" fill=\"{colour}\" fill-opacity=\"{density:.3}\" shape-rendering=\"crispEdges\"/>\n",
+                                // A little more, against gaps between neighbours.
+                                right - left + 0.25,
+                                foot - top
+                            ));
+                        }
+                    }
                 }
                 Shape::Band => {
                     let low = series.points.iter().copied();

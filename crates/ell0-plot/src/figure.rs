@@ -112,11 +112,18 @@ mod tests {
         let bars = Chart::new("", Axis::categories(["one", "two"]), Axis::linear("y"))
             .with(Series::bars("a", [(0.0, 1.0), (1.0, -2.0)]))
             .with(Series::bars("b", [(0.0, 3.0)]));
-        let empty = Chart::new("", Axis::linear(""), Axis::linear(""));
+        let empty = Chart::new("", Axis::linear(""), Axis::linear(""))
+            // Two cells above each other are one rectangle, the third has another density.
+            .with(Series::cells(
+                "",
+                (1.0, 1.0),
+                [(0.0, 0.0, 0.5), (0.0, 1.0, 0.5), (0.0, 2.0, 1.0)],
+            ));
         let figure = Figure::new(vec![chart, bars, empty]);
         let svg = figure.svg();
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         assert_eq!(svg.matches("class=\"datum\"").count(), 2 + 2 + 3);
+        assert_eq!(svg.matches("class=\"cell\"").count(), 2);
         assert!(svg.contains("A &lt; B &amp; &quot;C&quot;"));
         assert!(svg.contains("<title>b one: 3</title>"));
         // Deterministic, as everything is.

@@ -1,5 +1,6 @@
 //! One module for each command, or for a few that belong together.
 
+pub mod analyze;
 pub mod collect;
 pub mod control;
 pub mod export;

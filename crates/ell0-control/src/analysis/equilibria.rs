@@ -58,7 +58,7 @@ pub fn newton(plant: &Plant, map: &Map, start: &[f64]) -> Option<Vec<f64>> {
 fn classify(map: &Map, state: Vec<f64>) -> Option<Equilibrium> {
     let (_, jacobian) = map.jacobian(&state);
     let eigenvalues = linear::eigenvalues(&jacobian)?;
-    let stable = eigenvalues.iter().all(|z| z.0.hypot(z.1) < 1.0);
+    let stable = linear::is_stable(&jacobian);
     Some(Equilibrium {
         state,
         jacobian,

@@ -34,6 +34,11 @@ pub fn spectral_radius(a: &[Vec<f64>]) -> f64 {
     })
 }
 
+/// Whether everything shrinks in the end. Eigenvalues on the unit circle, up to rounding, do not count as inside.
+pub fn is_stable(a: &[Vec<f64>]) -> bool {
+    spectral_radius(a) < 1.0 - 1e-9
+}
+
 /// x with a·x = b; none if a is singular.
 pub fn solve(a: &[Vec<f64>], b: &[f64]) -> Option<Vec<f64>> {
     let right = Mat::from_fn(b.len(), 1, |i, _| b[i]);
@@ -112,7 +117,7 @@ pub fn cholesky(a: &[Vec<f64>]) -> Option<Matrix> {
 
 /// p with p = aᵀ·p·a + q: the discrete Lyapunov equation, by doubling. None if a is not stable.
 pub fn lyapunov(a: &[Vec<f64>], q: &[Vec<f64>]) -> Option<Matrix> {
-    if spectral_radius(a) >= 1.0 {
+    if !is_stable(a) {
         return None;
     }
     let (mut a, mut p) = (a.to_vec(), q.to_vec());

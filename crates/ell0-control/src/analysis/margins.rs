@@ -32,7 +32,7 @@ fn stable_with(plant: &Plant, policy: &Model, gain: f64, state: &mut Vec<f64>) -
     }
     *state = moved;
     let (_, jacobian) = map.jacobian(state);
-    Ok(linear::spectral_radius(&jacobian) < 1.0)
+    Ok(linear::is_stable(&jacobian))
 }
 
 /// The interval of factors of the action, around 1, that keep an equilibrium stable; its end may be the end of the search. None for one that is not stable.
@@ -100,7 +100,7 @@ pub fn tolerated_delay(
         for j in 0..m {
             loop_matrix[n + (delay - 1) * m + j][..n].copy_from_slice(&gain[j]);
         }
-        if linear::spectral_radius(&loop_matrix) >= 1.0 {
+        if !linear::is_stable(&loop_matrix) {
             break;
         }
         tolerated = delay;

@@ -87,7 +87,7 @@ impl Bench {
                     .difference(&moved, state)
                     .iter()
                     .all(|d| d.abs() < 0.5);
-                if !near || linear::spectral_radius(&jacobian) >= 1.0 {
+                if !near || !linear::is_stable(&jacobian) {
                     return Ok(false);
                 }
             }

@@ -7,6 +7,17 @@ use ell0_plot::{Axis, Chart, Figure, Series};
 use super::{Found, Settings};
 use crate::run_dir::RunDir;
 
+/// The files of a fit.
+pub const OURS: &[&str] = &[
+    "config.toml",
+    "model.json",
+    "equations.txt",
+    "equations.tex",
+    "path.csv",
+    "path.svg",
+    "path.png",
+];
+
 pub fn write(run_dir: &mut RunDir, settings: &Settings, found: &Found) -> anyhow::Result<()> {
     run_dir.put("config.toml", config(settings)?)?;
     run_dir.put("model.json", found.model.to_json() + "\n")?;

@@ -151,7 +151,7 @@ impl Fit {
         let stem = settings.data.files.first().and_then(|f| f.file_name());
         let stem = stem.map_or("fit".into(), |s| s.to_string_lossy().to_string());
         let stem = stem.split('.').find(|s| !s.is_empty()).unwrap_or("fit");
-        let mut run_dir = RunDir::new(self.out.as_deref(), self.force, stem)?;
+        let mut run_dir = RunDir::new(self.out.as_deref(), self.force, stem, files::OURS)?;
         let found = settings.fit()?;
         files::write(&mut run_dir, &settings, &found)?;
         let place = run_dir.finish()?;
