@@ -145,15 +145,17 @@ impl RunDir {
         })
     }
 
-    /// Writes a file into the directory.
+    /// Writes a file into the directory, or into one inside it.
     pub fn put(&mut self, name: &str, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
         let content = content.as_ref();
         // FNV-1a: the same on every machine.
         for byte in name.bytes().chain(content.iter().copied()) {
             self.print = (self.print ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
-        std::fs::write(self.fresh.path().join(name), content)
-            .with_context(|| format!("cannot write {name} of the run"))
+        let cannot = || format!("cannot write {name} of the run");
+        let file = self.fresh.path().join(name);
+        std::fs::create_dir_all(parent_of(&file)).with_context(cannot)?;
+        std::fs::write(file, content).with_context(cannot)
     }
 
     /// Puts the directory in its place, and says where that is.

@@ -1,6 +1,7 @@
 //! `ell0 tutorial`: the seed's experiments, one after the other.
 
 mod data;
+mod figures;
 mod models;
 mod policy;
 mod results;
@@ -50,6 +51,8 @@ enum What {
     Reward(Options),
     /// Control: a network and three dictionaries learn to swing the pendulum up
     Policy(policy::Policy),
+    /// The explanatory figures: penalties, gates, their densities and gradients, and gates that close
+    Figures(figures::Figures),
 }
 
 #[derive(Args)]
@@ -148,6 +151,7 @@ impl Tutorial {
             What::Dynamics(options) => options.run(Task::Dynamics),
             What::Reward(options) => options.run(Task::Reward),
             What::Policy(policy) => policy.run(),
+            What::Figures(figures) => figures.run(),
         }
     }
 }
