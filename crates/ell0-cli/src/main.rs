@@ -3,6 +3,7 @@
 mod commands;
 mod data;
 mod progress;
+mod report;
 mod run_dir;
 mod text;
 
@@ -41,6 +42,8 @@ enum Command {
     Optimum(commands::control::Optimum),
     Analyze(Box<commands::analyze::Analyze>),
     Tutorial(commands::tutorial::Tutorial),
+    Report(commands::report::ReportCommand),
+    Watch(commands::report::Watch),
     Gates(commands::gates::Gates),
 }
 
@@ -61,6 +64,8 @@ fn main() -> ExitCode {
         Command::Optimum(command) => command.run(),
         Command::Analyze(command) => command.run(),
         Command::Tutorial(command) => command.run(),
+        Command::Report(command) => command.run(),
+        Command::Watch(command) => command.run(),
         Command::Gates(command) => command.run(),
     };
     match result {

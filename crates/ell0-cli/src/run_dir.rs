@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use ell0_data::write::TEMPORARY;
 
+use crate::report;
+
 /// A directory in the making, beside the place where it will be.
 pub struct RunDir {
     fresh: tempfile::TempDir,
@@ -156,6 +158,12 @@ impl RunDir {
         let file = self.fresh.path().join(name);
         std::fs::create_dir_all(parent_of(&file)).with_context(cannot)?;
         std::fs::write(file, content).with_context(cannot)
+    }
+
+    /// Writes the page of what is in the directory so far, and the command that made it; neither is part of what the directory is named after.
+    pub fn report(&mut self) -> anyhow::Result<()> {
+        report::note_command(self.fresh.path())?;
+        report::write(self.fresh.path()).map(drop)
     }
 
     /// Puts the directory in its place, and says where that is.

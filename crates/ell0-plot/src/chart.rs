@@ -119,12 +119,17 @@ pub struct Chart {
     pub series: Vec<Series>,
     /// What is pointed out.
     pub marks: Vec<Mark>,
+    /// Words left of a place, such as the names of the rows of a heat map.
+    pub labels: Vec<Mark>,
 }
 
 /// Told apart by most eyes, on white and on dark.
 const COLOURS: [&str; 8] = [
     "#2a6fbb", "#d1622b", "#2f9e6e", "#a3478f", "#c79a1b", "#5aa9d6", "#8a5a44", "#6b7280",
 ];
+
+/// Lines of more points than this do not tell their values.
+const MOST_UNSEEN: usize = 300;
 
 /// Space around the plot.
 const LEFT: f64 = 66.0;
@@ -170,12 +175,23 @@ impl Chart {
             y,
             series: Vec::new(),
             marks: Vec::new(),
+            labels: Vec::new(),
         }
     }
 
     /// With another series.
     pub fn with(mut self, series: Series) -> Self {
         self.series.push(series);
+        self
+    }
+
+    /// With words at a place, ending there.
+    pub fn with_label(mut self, x: f64, y: f64, label: impl Into<String>) -> Self {
+        self.labels.push(Mark {
+            x,
+            y,
+            label: label.into(),
+        });
         self
     }
 
@@ -318,6 +334,17 @@ impl Chart {
                             "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\" stroke-linejoin=\"round\"/>\n"
                         ));
                     }
+                    // A line has no dots to point at: unseen ones tell its values.
+                    if series.shape == Shape::Line && series.points.len() <= MOST_UNSEEN {
+                        for p in &series.points {
+                            if let (Some(x), Some(y)) = (x(p.0), y(p.1)) {
+                                put(format_args!(
+                                    "<circle class=\"datum\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2\" fill-opacity=\"0\">{}</circle>\n",
+                                    title(p)
+                                ));
+                            }
+                        }
+                    }
                     for (p, error) in series.points.iter().zip(&series.second) {
                         if let (Some(x), Some(high)) = (x(p.0), y(p.1 + error)) {
                             let low = y(p.1 - error).unwrap_or(TOP + plot_height);
@@ -340,6 +367,16 @@ impl Chart {
             }
         }
         put(format_args!("</g>\n"));
+        for label in &self.labels {
+            if let (Some(x), Some(y)) = (x(label.x), y(label.y)) {
+                put(format_args!(
+                    "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" font-size=\"10\">{}</text>\n",
+                    x - 4.0,
+                    y + 3.5,
+                    escaped(&label.label)
+                ));
+            }
+        }
         for mark in &self.marks {
             if let (Some(x), Some(y)) = (x(mark.x), y(mark.y)) {
                 let right = x < LEFT + 0.6 * plot_width;

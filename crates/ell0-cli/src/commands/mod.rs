@@ -7,6 +7,7 @@ pub mod export;
 pub mod fit;
 pub mod gates;
 pub mod model;
+pub mod report;
 pub mod score;
 pub mod simulate;
 pub mod stats;

@@ -170,6 +170,19 @@ impl Actor {
         )
     }
 
+    /// Probability of each gate of a dictionary to be open, action after action.
+    pub fn prob_active(&self) -> Option<Vec<f32>> {
+        let (_, features) = self.lift.as_ref()?;
+        let Gating::Gated(spec) = self.architecture.layers()[0].gating else {
+            return None;
+        };
+        let (p, q) = (features.len(), self.max_action.len());
+        let log_alphas = &self.parameters[self.architecture.log_alphas(0)];
+        let gates = (0..q).flat_map(|k| (0..p).map(move |j| j * q + k));
+        let active = |at: usize| spec.distribution.prob_active(f64::from(log_alphas[at])) as f32;
+        Some(gates.map(active).collect())
+    }
+
     /// Number of open terms of a dictionary.
     pub fn terms(&self) -> Option<usize> {
         let coefficients = self.scaled_coefficients()?;

@@ -189,7 +189,7 @@ impl TrainConfig {
 }
 
 /// One episode of training.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpisodeRecord {
     /// Number of the episode, counted from 1.
     pub episode: u64,
@@ -207,6 +207,8 @@ pub struct EpisodeRecord {
     pub price: f64,
     /// Mean return on the evaluation grid, where it was measured.
     pub evaluation_return: Option<f64>,
+    /// Probability of each term's gate to be open, of a dictionary.
+    pub prob_active: Option<Vec<f32>>,
 }
 
 /// A policy in training.
@@ -304,8 +306,9 @@ impl Training {
             q_scale: self.q_scale,
             price: self.price(),
             evaluation_return: None,
+            prob_active: self.agent.actor().prob_active(),
         };
-        self.history.push(record);
+        self.history.push(record.clone());
         Ok(record)
     }
 

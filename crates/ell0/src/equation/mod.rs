@@ -19,6 +19,7 @@ mod evaluate;
 mod expression;
 mod interval;
 mod latex;
+mod mathml;
 mod model;
 mod parse;
 mod simulate;

@@ -39,6 +39,14 @@ fn number(f: &mut impl Write, value: f64, digits: Option<usize>) -> fmt::Result 
     }
 }
 
+/// The same as text.
+pub(super) fn significant(value: f64, digits: usize) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = number(&mut text, value, Some(digits));
+    text
+}
+
 /// How tightly a node must bind to stand without brackets.
 #[derive(PartialEq, PartialOrd)]
 enum Binding {

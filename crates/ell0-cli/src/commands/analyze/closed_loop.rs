@@ -119,6 +119,7 @@ pub fn run(
         );
         run_dir.put("portrait.svg", figure.svg())?;
         run_dir.put("portrait.png", figure.png(2.0)?)?;
+        run_dir.report()?;
         place = Some(run_dir.finish()?);
     }
     let mut out = stdout().lock();
@@ -130,7 +131,7 @@ pub fn run(
     if let Some(place) = place {
         writeln!(
             out,
-            "analysis.json and the phase portrait are in {}",
+            "analysis.json, report.html and the phase portrait are in {}",
             place.display()
         )?;
     }

@@ -82,6 +82,7 @@ pub fn run(options: &Analyze, model: &Model) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(&object)? + "\n";
     if let Some(mut run_dir) = run_dir {
         run_dir.put("analysis.json", &text)?;
+        run_dir.report()?;
         run_dir.finish()?;
     }
     let mut out = stdout().lock();

@@ -15,6 +15,7 @@ use ell0_control::{
 };
 
 use super::model::load;
+use crate::report;
 
 /// Equilibria, stability that is proved, margins and robustness of a policy; fixed points and predictability of a law
 ///
@@ -67,7 +68,13 @@ fn bound(text: &str) -> Result<(String, f64, f64), String> {
 }
 
 /// The files of an analysis.
-const OURS: &[&str] = &["analysis.json", "portrait.svg", "portrait.png"];
+const OURS: &[&str] = &[
+    "analysis.json",
+    "portrait.svg",
+    "portrait.png",
+    report::FILE,
+    report::COMMAND,
+];
 
 impl Analyze {
     pub fn run(&self) -> anyhow::Result<()> {

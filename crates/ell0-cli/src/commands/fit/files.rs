@@ -5,7 +5,7 @@ use std::fmt::Write;
 use ell0_plot::{Axis, Chart, Figure, Series};
 
 use super::{Found, Settings};
-use crate::run_dir::RunDir;
+use crate::{report, run_dir::RunDir};
 
 /// The files of a fit.
 pub const OURS: &[&str] = &[
@@ -16,6 +16,8 @@ pub const OURS: &[&str] = &[
     "path.csv",
     "path.svg",
     "path.png",
+    report::FILE,
+    report::COMMAND,
 ];
 
 pub fn write(run_dir: &mut RunDir, settings: &Settings, found: &Found) -> anyhow::Result<()> {
@@ -26,7 +28,8 @@ pub fn write(run_dir: &mut RunDir, settings: &Settings, found: &Found) -> anyhow
     run_dir.put("path.csv", path_table(found))?;
     let figure = figure(found);
     run_dir.put("path.svg", figure.svg())?;
-    run_dir.put("path.png", figure.png(2.0)?)
+    run_dir.put("path.png", figure.png(2.0)?)?;
+    run_dir.report()
 }
 
 fn config(settings: &Settings) -> anyhow::Result<String> {

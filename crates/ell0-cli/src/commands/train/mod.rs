@@ -24,7 +24,10 @@ pub use self::{
     plan::{Agent, Plan},
     results::{Done, Row, equations},
 };
-use crate::run_dir::{begin, make_inside};
+use crate::{
+    report,
+    run_dir::{begin, make_inside},
+};
 
 /// Learn a control policy by acting
 ///
@@ -280,6 +283,7 @@ impl Place {
             }
         });
         let folder = &self.folder;
+        report::note_command(folder)?;
         let mut done = plan.all_jobs(folder)?;
         if STOP.load(Ordering::Relaxed) {
             bail!(
@@ -310,6 +314,7 @@ impl Place {
         let rows: Vec<&Row> = done.iter().map(|d| &d.row).collect();
         let json = serde_json::to_string_pretty(&rows)? + "\n";
         put("results.json", json.as_bytes())?;
+        report::write(folder)?;
         Ok(done)
     }
 }

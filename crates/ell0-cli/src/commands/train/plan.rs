@@ -25,7 +25,7 @@ use super::{
     events::{self, Events},
     results::{self, Done, Row},
 };
-use crate::run_dir::may_replace;
+use crate::{report, run_dir::may_replace};
 
 /// Where a job puts its result; none inside if it was interrupted.
 type Slot = Mutex<Option<anyhow::Result<Option<Done>>>>;
@@ -83,6 +83,8 @@ const OURS: &[&str] = &[
     "returns.png",
     "frontier.svg",
     "frontier.png",
+    report::FILE,
+    report::COMMAND,
 ];
 
 /// An agent with a seed.

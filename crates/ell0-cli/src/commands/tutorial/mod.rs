@@ -6,6 +6,7 @@ mod models;
 mod policy;
 mod results;
 mod train;
+mod whole;
 
 use std::{
     fmt::Write as _,
@@ -25,7 +26,10 @@ use ell0_data::write::write_whole;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 
-use crate::run_dir::{begin, make_inside, may_replace};
+use crate::{
+    report,
+    run_dir::{begin, make_inside, may_replace},
+};
 
 use self::{
     data::Data,
@@ -33,14 +37,17 @@ use self::{
     train::{Done, Row, Run},
 };
 
-/// Learn how the pendulum moves and what it is rewarded for, in eight ways each
+/// Everything that the method does, on one page: figures, models, policies, analysis
 ///
-/// Section 4.1 of Botteghi and Fasel, "Sparsifying parametric models with L0 regularization": a network, a network with gates, and dictionaries of polynomial and Fourier terms, trained on 1000 episodes of a random
+/// Without a further word, all stages one after the other. /// Section 4.1 of Botteghi and Fasel, "Sparsifying parametric models with L0 regularization": a network, a network with gates, and dictionaries of polynomial and Fourier terms, trained on 1000 episodes of a random
 /// policy and tested on 100 others; beside them the same dictionaries by the exact method.
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Tutorial {
     #[command(subcommand)]
-    what: What,
+    what: Option<What>,
+    #[command(flatten)]
+    whole: whole::Whole,
 }
 
 #[derive(Subcommand)]
@@ -141,6 +148,8 @@ const OURS: &[&str] = &[
     "results.json",
     "figure.svg",
     "figure.png",
+    report::FILE,
+    report::COMMAND,
 ];
 
 const QUICK: u64 = 25;
@@ -148,10 +157,11 @@ const QUICK: u64 = 25;
 impl Tutorial {
     pub fn run(&self) -> anyhow::Result<()> {
         match &self.what {
-            What::Dynamics(options) => options.run(Task::Dynamics),
-            What::Reward(options) => options.run(Task::Reward),
-            What::Policy(policy) => policy.run(),
-            What::Figures(figures) => figures.run(),
+            None => self.whole.run(),
+            Some(What::Dynamics(options)) => options.run(Task::Dynamics),
+            Some(What::Reward(options)) => options.run(Task::Reward),
+            Some(What::Policy(policy)) => policy.run(),
+            Some(What::Figures(figures)) => figures.run(),
         }
     }
 }
@@ -229,6 +239,7 @@ impl Options {
     fn run(&self, task: Task) -> anyhow::Result<()> {
         let folder = self.folder(task);
         let config = self.prepare(task, &folder)?;
+        report::note_command(&folder)?;
         let began = Instant::now();
         let data = Data::collect(task, config.seed)?;
         let run = Run {
@@ -245,6 +256,7 @@ impl Options {
         write_whole(folder.join("figure.svg"), figure.svg().as_bytes())?;
         write_whole(folder.join("figure.png"), &figure.png(2.0)?)?;
         write_whole(folder.join("results.json"), json.as_bytes())?;
+        report::write(&folder)?;
         let mut screen = stdout().lock();
         if self.json {
             screen.write_all(json.as_bytes())?;

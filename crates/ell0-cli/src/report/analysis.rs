@@ -1,0 +1,142 @@
+//! The report of `ell0 analyze`.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{Section, json, number, plain, read};
+
+fn list(values: &Value) -> String {
+    let values = values.as_array().map_or(&[][..], Vec::as_slice);
+    let texts: Vec<String> = values.iter().map(|v| number(v, 4)).collect();
+    texts.join(", ")
+}
+
+pub fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
+    let found = json(folder, "analysis.json")?.unwrap_or_default();
+    let subject = ["policy", "law"]
+        .into_iter()
+        .find(|k| found[*k].is_string());
+    let mut section = Section::new("Equilibria").code(&plain(&found[subject.unwrap_or("law")]));
+    let equilibria = found["equilibria"].as_array().cloned().unwrap_or_default();
+    let rows: Vec<Vec<String>> = equilibria
+        .iter()
+        .map(|e| {
+            let values = e["eigenvalues"].as_array().cloned().unwrap_or_default();
+            let values: Vec<String> = values
+                .iter()
+                .map(|z| match z[1].as_f64() {
+                    Some(im) if im != 0.0 => format!(
+                        "{} {} {}i",
+                        number(&z[0], 4),
+                        if im < 0.0 { "−" } else { "+" },
+                        number(&Value::from(im.abs()), 4)
+                    ),
+                    _ => number(&z[0], 4),
+                })
+                .collect();
+            vec![
+                format!("({})", list(&e["state"])),
+                if e["stable"] == true {
+                    "stable"
+                } else {
+                    "unstable"
+                }
+                .into(),
+                values.join(", "),
+                e["basin_share"]
+                    .as_f64()
+                    .map_or("–".into(), |s| format!("{:.1} %", 100.0 * s)),
+            ]
+        })
+        .collect();
+    section = section.table(
+        &["state", "", "eigenvalues", "of the grid ends there"],
+        &rows,
+    );
+    let mut sections = vec![section];
+    if folder.join("portrait.svg").exists() {
+        sections.push(Section::new("Phase portrait").svg(&read(folder, "portrait.svg")?));
+    }
+    let mut facts = Vec::new();
+    if let Some(margin) = found["gain_margin"].as_array() {
+        facts.push(vec![
+            "gain margin".to_string(),
+            format!("{} to {}", number(&margin[0], 3), number(&margin[1], 3)),
+        ]);
+        facts.push(vec![
+            "tolerated delay, steps".into(),
+            plain(&found["tolerated_delay"]),
+        ]);
+    }
+    if found["return"].is_object() {
+        let r = &found["return"];
+        facts.push(vec![
+            "return".into(),
+            format!("{} ± {}", number(&r["mean"], 2), number(&r["ci95"], 2)),
+        ]);
+    }
+    if let Some(exponent) = found["largest_lyapunov_exponent"].as_f64() {
+        facts.push(vec![
+            "largest Lyapunov exponent".into(),
+            format!("{exponent:.4}"),
+        ]);
+    }
+    if let Some(time) = found["valid_prediction_time"]["mean"].as_f64() {
+        facts.push(vec!["valid prediction time".into(), format!("{time:.3}")]);
+    }
+    for p in found["parameters"].as_array().into_iter().flatten() {
+        facts.push(vec![
+            format!("{} = {} may go", plain(&p["name"]), plain(&p["value"])),
+            format!("from {} to {}", number(&p["low"], 3), number(&p["high"], 3)),
+        ]);
+    }
+    if !facts.is_empty() {
+        sections.push(Section::new("Margins").table(&["", ""], &facts));
+    }
+    let region = &found["proved_region"];
+    if region.is_object() {
+        let rows = vec![
+            vec!["level".to_string(), number(&region["level"], 5)],
+            vec!["reaches ±".into(), list(&region["reach"])],
+            vec!["volume".into(), number(&region["volume"], 4)],
+            vec!["boxes".into(), plain(&region["boxes"])],
+            vec![
+                "level that samples would allow".into(),
+                number(&region["sampled_level"], 5),
+            ],
+        ];
+        let matrix: Vec<String> = region["p"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(list)
+            .collect();
+        sections.push(
+            Section::new("Proved region of attraction")
+                .text("Every trajectory that begins where dᵀPd is at most the level stays there and goes to the equilibrium: proved by interval branch and bound over the exact closed form.")
+                .code(&format!("P = [{}]", matrix.join("; ")))
+                .table(&["", ""], &rows),
+        );
+    }
+    let terms = found["terms"].as_array().cloned().unwrap_or_default();
+    if !terms.is_empty() {
+        let rows: Vec<Vec<String>> = terms
+            .iter()
+            .map(|t| {
+                vec![
+                    plain(&t["term"]),
+                    number(&t["return_per_percent"], 3),
+                    number(&t["return_without"], 1),
+                ]
+            })
+            .collect();
+        let header = ["term", "return for 1 % more of it", "return without it"];
+        sections.push(Section::new("Terms").table(&header, &rows));
+    }
+    let title = match found["environment"].as_str() {
+        Some(environment) => format!("A policy in {environment}"),
+        None => "Analysis".into(),
+    };
+    Ok((title, sections))
+}

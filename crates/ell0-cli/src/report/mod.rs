@@ -1,0 +1,192 @@
+//! The report of a run: one page, made from the files in its folder.
+
+mod analysis;
+mod compare;
+mod fit;
+mod models;
+mod page;
+mod train;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use ell0_data::write::write_whole;
+use serde_json::Value;
+
+pub use compare::compare;
+pub use page::{Section, html};
+
+/// The file of a report.
+pub const FILE: &str = "report.html";
+
+/// The file with the words that began a run.
+pub const COMMAND: &str = "command.txt";
+
+/// Stages of the whole tutorial, in their order: folders inside its folder.
+pub const STAGES: [(&str, &str); 5] = [
+    ("figures", "The method"),
+    ("dynamics", "Transition models"),
+    ("reward", "Reward models"),
+    ("policy", "Policies"),
+    ("analysis", "Analysis of the best policy"),
+];
+
+/// The command line, as it could be typed again.
+pub fn command_line() -> String {
+    let quoted = |word: String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    let words = std::env::args().skip(1).map(quoted);
+    std::iter::once("ell0".to_string())
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// What a folder says about itself.
+pub struct Report {
+    pub title: String,
+    pub command: Option<String>,
+    pub sections: Vec<Section>,
+}
+
+impl Report {
+    /// The report of a run's folder, whatever run it is.
+    pub fn of(folder: &Path) -> anyhow::Result<Self> {
+        let (title, sections) = sections(folder)
+            .with_context(|| format!("cannot make a report of {}", folder.display()))?;
+        Ok(Report {
+            title,
+            command: std::fs::read_to_string(folder.join(COMMAND))
+                .ok()
+                .map(|c| c.trim().to_string()),
+            sections,
+        })
+    }
+
+    pub fn html(&self, refresh: Option<u32>) -> String {
+        html(
+            &self.title,
+            self.command.as_deref(),
+            &self.sections,
+            refresh,
+        )
+    }
+}
+
+/// Writes the report of a folder into it.
+pub fn write(folder: &Path) -> anyhow::Result<PathBuf> {
+    let place = folder.join(FILE);
+    write_whole(&place, Report::of(folder)?.html(None).as_bytes())?;
+    Ok(place)
+}
+
+/// Notes how a run began, if nobody did before.
+pub fn note_command(folder: &Path) -> anyhow::Result<()> {
+    let place = folder.join(COMMAND);
+    if !place.exists() {
+        write_whole(&place, (command_line() + "\n").as_bytes())?;
+    }
+    Ok(())
+}
+
+fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
+    let has = |name: &str| folder.join(name).exists();
+    if has("path.csv") && has("model.json") {
+        return fit::sections(folder);
+    }
+    if has("analysis.json") {
+        return analysis::sections(folder);
+    }
+    if has("config.toml") {
+        let text = read(folder, "config.toml")?;
+        let config: toml::Value = toml::from_str(&text).context("config.toml")?;
+        if config.get("agents").is_some() {
+            return train::sections(folder, &config);
+        }
+        if config.get("task").is_some() {
+            return models::sections(folder, &config);
+        }
+    }
+    if has("figures") {
+        return figures(folder);
+    }
+    let mut all = Vec::new();
+    for (stage, name) in STAGES {
+        let inside = folder.join(stage);
+        if inside.is_dir() {
+            let (_, sections) = sections(&inside)?;
+            all.extend(sections.into_iter().map(|s| s.under(name)));
+        }
+    }
+    if all.is_empty() {
+        bail!(
+            "it holds no run: expected the folder of `ell0 fit`, `train`, `tutorial` or `analyze`"
+        );
+    }
+    Ok(("The ell0 tutorial".into(), all))
+}
+
+/// The drawings of the method.
+fn figures(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder.join("figures"))?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "svg"))
+        .collect();
+    files.sort();
+    let mut sections = Vec::new();
+    for file in files {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        let svg = std::fs::read_to_string(&file)?;
+        sections.push(Section::new(name.replace('-', " ")).svg(&svg));
+    }
+    Ok(("The method in figures".into(), sections))
+}
+
+fn read(folder: &Path, name: &str) -> anyhow::Result<String> {
+    let place = folder.join(name);
+    std::fs::read_to_string(&place).with_context(|| format!("cannot read {}", place.display()))
+}
+
+/// A file of JSON, if it is there.
+fn json(folder: &Path, name: &str) -> anyhow::Result<Option<Value>> {
+    if !folder.join(name).exists() {
+        return Ok(None);
+    }
+    let value = serde_json::from_str(&read(folder, name)?);
+    Ok(Some(value.with_context(|| format!("{name} is not JSON"))?))
+}
+
+/// Lines of JSON; none if the file is not there yet.
+fn lines(folder: &Path, name: &str) -> anyhow::Result<Vec<Value>> {
+    if !folder.join(name).exists() {
+        return Ok(Vec::new());
+    }
+    read(folder, name)?
+        .lines()
+        .map(|line| serde_json::from_str(line).with_context(|| format!("{name} is not JSON")))
+        .collect()
+}
+
+/// A number for a table.
+fn number(value: &Value, digits: usize) -> String {
+    match value.as_f64() {
+        Some(v) if v != 0.0 && (v.abs() < 1e-3 || v.abs() >= 1e6) => format!("{v:.2e}"),
+        Some(v) => format!("{v:.digits$}"),
+        None => "–".into(),
+    }
+}
+
+/// A whole number, or text, for a table.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "–".into(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

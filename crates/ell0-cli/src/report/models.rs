@@ -1,0 +1,113 @@
+//! The report of `ell0 tutorial dynamics` and `reward`, finished or under way.
+
+use std::path::Path;
+
+use ell0::equation::Model;
+use ell0_plot::{Axis, Chart, Figure, Series};
+use serde_json::Value;
+
+use super::{Section, json, lines, number, plain, read};
+
+/// Test error and open gates of every model over the epochs.
+fn learning(metrics: &[Value]) -> Figure {
+    let mut names: Vec<String> = metrics.iter().map(|m| plain(&m["model"])).collect();
+    names.dedup();
+    let mut errors = Chart::new(
+        "Test error",
+        Axis::linear("epoch"),
+        Axis::log("mean squared error"),
+    );
+    let mut active = Chart::new("Open weights", Axis::linear("epoch"), Axis::log("weights"));
+    for name in names {
+        let of = |field: &'static str| {
+            let name = name.clone();
+            metrics
+                .iter()
+                .filter(move |m| m["model"] == name.as_str())
+                .filter_map(move |m| Some((m["epoch"].as_f64()?, m[field].as_f64()?)))
+                .collect::<Vec<_>>()
+        };
+        errors = errors.with(Series::line(&name, of("test_error")));
+        active = active.with(Series::line(&name, of("active_weights")));
+    }
+    Figure::new(vec![errors, active])
+        .with_columns(1)
+        .with_size(860.0, 320.0)
+}
+
+pub fn sections(folder: &Path, config: &toml::Value) -> anyhow::Result<(String, Vec<Section>)> {
+    let task = config["task"].as_str().unwrap_or("dynamics");
+    let mut sections = Vec::new();
+    match json(folder, "results.json")?
+        .as_ref()
+        .and_then(Value::as_array)
+    {
+        Some(results) => {
+            let rows: Vec<Vec<String>> = results
+                .iter()
+                .map(|r| {
+                    vec![
+                        plain(&r["model"]),
+                        number(&r["best_train_mse"], 5),
+                        number(&r["best_test_mse"], 5),
+                        plain(&r["parameters"]),
+                        plain(&r["active"]),
+                        number(&r["flops"], 0),
+                        number(&r["seconds"], 1),
+                    ]
+                })
+                .collect();
+            let header = [
+                "model",
+                "train error",
+                "test error",
+                "parameters",
+                "active",
+                "operations",
+                "seconds",
+            ];
+            let mut section = Section::new("Results").table(&header, &rows);
+            section = section.note("Mean squared errors of the best epoch; active and operations after closed gates are removed.");
+            if folder.join("figure.svg").exists() {
+                section = section.svg(&read(folder, "figure.svg")?);
+            }
+            sections.push(section);
+        }
+        None => sections.push(
+            Section::new("Under way")
+                .text("This run is not finished; what follows is what it has done so far."),
+        ),
+    }
+    let metrics = lines(folder, "metrics.jsonl")?;
+    if !metrics.is_empty() {
+        sections.push(Section::new("Learning").figure(&learning(&metrics)));
+    }
+    let mut equations = Section::new("Equations");
+    let mut files: Vec<_> = std::fs::read_dir(folder.join("models"))
+        .map(|entries| entries.filter_map(|e| Some(e.ok()?.path())).collect())
+        .unwrap_or_default();
+    files.sort();
+    let mut any = false;
+    for file in files {
+        let name = file
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_string();
+        if let Ok(text) = std::fs::read_to_string(&file)
+            && let Ok(model) = Model::from_json(&text)
+        {
+            equations = equations.equations(&name, &model);
+            any = true;
+        }
+    }
+    if any {
+        sections.push(equations);
+    }
+    sections.push(Section::new("Settings").code(&read(folder, "config.toml")?));
+    let title = match task {
+        "reward" => "Reward models of the pendulum",
+        _ => "Transition models of the pendulum",
+    };
+    Ok((title.into(), sections))
+}

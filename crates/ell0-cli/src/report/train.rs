@@ -1,0 +1,188 @@
+//! The report of `ell0 train` and `ell0 tutorial policy`, finished or under way.
+
+use std::{collections::BTreeMap, path::Path};
+
+use ell0::equation::Model;
+use ell0_control::agent::Training;
+use ell0_plot::{Axis, Chart, Figure, Series};
+use serde_json::Value;
+
+use super::{Section, json, lines, number, plain, read};
+
+/// Episodes of each run, by its name.
+fn runs(metrics: &[Value]) -> BTreeMap<String, Vec<&Value>> {
+    let mut runs: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
+    for line in metrics {
+        runs.entry(plain(&line["run"])).or_default().push(line);
+    }
+    runs
+}
+
+/// Training and evaluation return of every run.
+pub fn returns(metrics: &[Value]) -> Figure {
+    let chart = |title: &str| Chart::new(title, Axis::linear("episode"), Axis::linear("return"));
+    let mut training = chart("Training return, mean of ten episodes");
+    let mut evaluation = chart("Evaluation return");
+    for (name, episodes) in runs(metrics) {
+        let points: Vec<(f64, f64)> = episodes
+            .iter()
+            .filter_map(|e| Some((e["episode"].as_f64()?, e["training_return"].as_f64()?)))
+            .collect();
+        let smooth = points.iter().enumerate().map(|(k, p)| {
+            let window = &points[(k + 1).saturating_sub(10)..=k];
+            (
+                p.0,
+                window.iter().map(|p| p.1).sum::<f64>() / window.len() as f64,
+            )
+        });
+        training = training.with(Series::line(&name, smooth));
+        let measured = episodes
+            .iter()
+            .filter_map(|e| Some((e["episode"].as_f64()?, e["evaluation_return"].as_f64()?)));
+        evaluation = evaluation.with(Series::dotted(&name, measured));
+    }
+    Figure::new(vec![training, evaluation])
+        .with_columns(1)
+        .with_size(860.0, 320.0)
+}
+
+/// Open gates over the episodes: a row for each term, dense where its gate is likely open.
+fn gates(name: &str, episodes: &[&Value], terms: &[String]) -> Option<Figure> {
+    let every = (episodes.len() / 100).max(1);
+    let columns: Vec<(f64, &Vec<Value>)> = episodes
+        .iter()
+        .step_by(every)
+        .filter_map(|e| Some((e["episode"].as_f64()?, e["prob_active"].as_array()?)))
+        .collect();
+    let n = columns.first()?.1.len();
+    let cells = columns.iter().flat_map(|(x, gates)| {
+        let gate = |(k, p): (usize, &Value)| {
+            // To three digits: equal neighbours are drawn as one.
+            let p = (p.as_f64().unwrap_or(0.0) * 1e3).round() / 1e3;
+            (*x, (n - 1 - k) as f64, p)
+        };
+        gates.iter().enumerate().map(gate).collect::<Vec<_>>()
+    });
+    let mut chart = Chart::new(
+        format!("{name}: probability of each gate to be open"),
+        Axis::linear("episode"),
+        Axis::linear("").within(-0.5, n as f64 - 0.5),
+    )
+    .with(Series::cells("gates", (every as f64, 1.0), cells));
+    let last = columns.last()?.0;
+    let height = 60.0 + 17.0 * n as f64 + 40.0;
+    for (k, term) in terms.iter().enumerate().take(n) {
+        chart = chart.with_label(last, (n - 1 - k) as f64, term);
+    }
+    Some(Figure::new(vec![chart]).with_size(860.0, height))
+}
+
+/// Names of the terms of a run's policy.
+fn terms(folder: &Path, run: &str) -> Vec<String> {
+    let file = folder.join(format!("checkpoints/{run}.safetensors"));
+    let Ok(bytes) = std::fs::read(file) else {
+        return Vec::new();
+    };
+    let Ok(training) = Training::from_bytes(&bytes) else {
+        return Vec::new();
+    };
+    training
+        .actor()
+        .features()
+        .map_or(Vec::new(), |(_, features, _)| features.names().to_vec())
+}
+
+/// Rows of the results for a table.
+pub fn rows(results: &[Value]) -> Vec<Vec<String>> {
+    results
+        .iter()
+        .map(|r| {
+            vec![
+                plain(&r["policy"]),
+                plain(&r["seed"]),
+                plain(&r["lambda"]),
+                format!(
+                    "{} ± {}",
+                    number(&r["return_mean"], 1),
+                    number(&r["return_ci95"], 1)
+                ),
+                number(&r["gap"], 1),
+                plain(&r["terms"]),
+                plain(&r["env_steps"]),
+                number(&r["seconds"], 1),
+            ]
+        })
+        .collect()
+}
+
+pub const HEADER: [&str; 8] = [
+    "policy", "seed", "λ", "return", "gap", "terms", "steps", "seconds",
+];
+
+pub fn sections(folder: &Path, config: &toml::Value) -> anyhow::Result<(String, Vec<Section>)> {
+    let agents = config["agents"].as_array().cloned().unwrap_or_default();
+    let environment = agents
+        .first()
+        .and_then(|a| a["training"]["environment"].as_str())
+        .unwrap_or("an environment");
+    let metrics = lines(folder, "metrics.jsonl")?;
+    let results = json(folder, "results.json")?;
+    let mut sections = Vec::new();
+    match results.as_ref().and_then(Value::as_array) {
+        Some(results) => {
+            let mut section = Section::new("Results").table(&HEADER, &rows(results));
+            section = section.note(
+                "Return: mean over a fixed grid of initial states ± 95 %. Gap: what optimal control reaches more. λ: price of an open gate.",
+            );
+            sections.push(section);
+        }
+        None => sections.push(
+            Section::new("Under way")
+                .text("This run is not finished; what follows is what it has done so far."),
+        ),
+    }
+    let mut equations = Section::new("Policies in closed form");
+    let mut any = false;
+    let mut files: Vec<_> = std::fs::read_dir(folder.join("policies"))
+        .map(|entries| entries.filter_map(|e| Some(e.ok()?.path())).collect())
+        .unwrap_or_default();
+    files.sort();
+    for file in files {
+        let name = file
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_string();
+        if let Ok(text) = std::fs::read_to_string(&file)
+            && let Ok(model) = Model::from_json(&text)
+        {
+            equations = equations.equations(&name, &model);
+            any = true;
+        }
+    }
+    if any {
+        sections.push(equations);
+    }
+    if !metrics.is_empty() {
+        sections.push(Section::new("Learning").figure(&returns(&metrics)));
+        let mut section = Section::new("Gates");
+        let mut drawn = 0;
+        for (name, episodes) in runs(&metrics) {
+            if drawn < 4
+                && let Some(figure) = gates(&name, &episodes, &terms(folder, &name))
+            {
+                section = section.figure(&figure);
+                drawn += 1;
+            }
+        }
+        if drawn > 0 {
+            sections.push(section);
+        }
+    }
+    if folder.join("frontier.svg").exists() {
+        let svg = read(folder, "frontier.svg")?;
+        sections.push(Section::new("Return against number of terms").svg(&svg));
+    }
+    sections.push(Section::new("Settings").code(&read(folder, "config.toml")?));
+    Ok((format!("Policies for {environment}"), sections))
+}
