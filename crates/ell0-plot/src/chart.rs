@@ -119,7 +119,7 @@ pub struct Chart {
     pub series: Vec<Series>,
     /// What is pointed out.
     pub marks: Vec<Mark>,
-    /// Words left of a place, such as the names of the rows of a heat map.
+    /// Words right of a place, such as the names of the rows of a heat map.
     pub labels: Vec<Mark>,
 }
 
@@ -185,7 +185,7 @@ impl Chart {
         self
     }
 
-    /// With words at a place, ending there.
+    /// With words right of a place.
     pub fn with_label(mut self, x: f64, y: f64, label: impl Into<String>) -> Self {
         self.labels.push(Mark {
             x,
@@ -291,10 +291,11 @@ impl Chart {
                         let (w, h) = (0.5 * series.cell.0, 0.5 * series.cell.1);
                         let corners = (x(from.0 - w), y(to), x(from.0 + w), y(from.1 - h));
                         if let (Some(left), Some(top), Some(right), Some(foot)) = corners {
+                            // On whole pixels neighbours neither overlap nor leave gaps.
+                            let (left, right) = (left.round(), right.round());
                             put(format_args!(
                                 "<rect class=\"cell\" x=\"{left:.2}\" y=\"{top:.2}\" width=\"{:.2}\" height=\"{:.2}\" fill=\"{colour}\" fill-opacity=\"{density:.3}\" shape-rendering=\"crispEdges\"/>\n",
-                                // A little more, against gaps between neighbours.
-                                right - left + 0.25,
+                                right - left,
                                 foot - top
                             ));
                         }
@@ -370,8 +371,8 @@ impl Chart {
         for label in &self.labels {
             if let (Some(x), Some(y)) = (x(label.x), y(label.y)) {
                 put(format_args!(
-                    "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" font-size=\"10\">{}</text>\n",
-                    x - 4.0,
+                    "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"10\">{}</text>\n",
+                    x + 4.0,
                     y + 3.5,
                     escaped(&label.label)
                 ));
@@ -447,7 +448,17 @@ impl Chart {
                 escaped(name)
             ));
         }
-        for (value, tick) in y_ruler.ticks((plot_height / 36.0) as usize) {
+        // An axis without a name has no scale: what stands along it is named otherwise.
+        let most = if self.y.label.is_empty() {
+            0.0
+        } else {
+            plot_height / 36.0
+        };
+        for (value, tick) in y_ruler
+            .ticks(most as usize)
+            .into_iter()
+            .filter(|_| most > 0.0)
+        {
             let Some(y) = y_ruler.at(value).map(|at| TOP + (1.0 - at) * plot_height) else {
                 continue;
             };

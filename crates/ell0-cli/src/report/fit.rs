@@ -57,6 +57,7 @@ pub fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
         .and_then(|d| d.get("files"))
         .and_then(|f| f.get(0))
         .and_then(|f| f.as_str())
+        .and_then(|f| Path::new(f).file_name()?.to_str())
         .unwrap_or("the data");
     Ok((format!("The law behind {data}"), vec![laws, path, settings]))
 }

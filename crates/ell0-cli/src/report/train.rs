@@ -63,16 +63,16 @@ fn gates(name: &str, episodes: &[&Value], terms: &[String]) -> Option<Figure> {
         };
         gates.iter().enumerate().map(gate).collect::<Vec<_>>()
     });
+    let last = columns.last()?.0;
     let mut chart = Chart::new(
         format!("{name}: probability of each gate to be open"),
-        Axis::linear("episode"),
+        Axis::linear("episode").within(0.0, 1.3 * last),
         Axis::linear("").within(-0.5, n as f64 - 0.5),
     )
     .with(Series::cells("gates", (every as f64, 1.0), cells));
-    let last = columns.last()?.0;
     let height = 60.0 + 17.0 * n as f64 + 40.0;
     for (k, term) in terms.iter().enumerate().take(n) {
-        chart = chart.with_label(last, (n - 1 - k) as f64, term);
+        chart = chart.with_label(last + 0.5 * every as f64, (n - 1 - k) as f64, term);
     }
     Some(Figure::new(vec![chart]).with_size(860.0, height))
 }

@@ -1,0 +1,220 @@
+//! Reports, in text and in a real browser.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+fn ell0(folder: &Path, arguments: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_ell0"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("the binary runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+/// A browser, if there is one.
+fn browser() -> Option<&'static str> {
+    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+    let found = names.into_iter().find(|name| {
+        let version = Command::new(name).arg("--version").output();
+        version.is_ok_and(|o| o.status.success())
+    });
+    if found.is_none() {
+        eprintln!("skipped: no Chromium among {names:?}, so the page is not drawn");
+    }
+    found
+}
+
+fn chromium(browser: &str, folder: &Path, more: &[&str]) -> Output {
+    let profile = format!("--user-data-dir={}", folder.join("profile").display());
+    Command::new(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+        ])
+        .args(["--enable-logging=stderr", &profile])
+        .args(more)
+        .output()
+        .expect("the browser runs")
+}
+
+/// Small runs of every kind, in folders named after them.
+fn runs(folder: &Path) -> Vec<(&'static str, usize)> {
+    let lorenz = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/lorenz.csv");
+    ell0(
+        folder,
+        &["fit", lorenz, "--states", "x,y,z", "--out", "fit"],
+    );
+    let train = [
+        "train",
+        "--env",
+        "pendulum(limit=20)",
+        "--episodes",
+        "60",
+        "--updates",
+        "2",
+        "--policy",
+        "polynomial(2)",
+        "--out",
+        "train",
+    ];
+    ell0(folder, &train);
+    let policy = "2*tanh(-8*sin_theta - 2*theta_dot)";
+    ell0(
+        folder,
+        &[
+            "analyze", "--policy", policy, "--env", "pendulum", "--out", "analyze",
+        ],
+    );
+    // Name, and number of charts.
+    vec![("fit", 3), ("train", 3), ("analyze", 1)]
+}
+
+#[test]
+fn every_run_has_a_page_that_a_browser_draws() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let runs = runs(folder.path());
+    ell0(
+        folder.path(),
+        &["report", "train", "fit", "--out", "both.html"],
+    );
+    let both = fs::read_to_string(folder.path().join("both.html")).expect("written");
+    assert!(both.contains("2 runs side by side") && both.contains("<h2>Laws</h2>"));
+    let mut pages = vec![(folder.path().join("both.html"), "both", 3 + 3 + 2)];
+    for (name, charts) in runs {
+        let page = folder.path().join(name).join("report.html");
+        let text = fs::read_to_string(&page).expect("written");
+        // One file that needs nothing else, and says how it came to be.
+        for outside in ["http://", "https://", "src="] {
+            let ours = text.matches("http://www.w3.org/2000/svg").count();
+            let found = text.matches(outside).count();
+            assert_eq!(
+                found,
+                if outside == "http://" { ours } else { 0 },
+                "{name}: {outside}"
+            );
+        }
+        assert!(text.contains(&format!("ell0 {name} ")), "{name}");
+        pages.push((page, name, charts));
+    }
+    let Some(browser) = browser() else { return };
+    let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../screenshots");
+    fs::create_dir_all(&pictures).expect("a folder");
+    for (page, name, charts) in pages {
+        let url = format!("file://{}#point", page.display());
+        let output = chromium(browser, folder.path(), &["--dump-dom", &url]);
+        let dom = String::from_utf8_lossy(&output.stdout).to_string();
+        let errors = String::from_utf8_lossy(&output.stderr).to_string();
+        assert!(!errors.contains("CONSOLE"), "{name}: {errors}");
+        assert!(
+            dom.contains(&format!("data-charts=\"{charts}\"")),
+            "{name}: {charts} charts"
+        );
+        // The value under the pointer is shown.
+        let tip = dom.split("<div id=\"tip\"").nth(1).expect("a tip");
+        let tip = tip.split("</div>").next().unwrap_or_default();
+        assert!(!tip.contains("hidden") && tip.len() > 10, "{name}: {tip}");
+        let picture = format!(
+            "--screenshot={}",
+            pictures.join(format!("{name}.png")).display()
+        );
+        let url = format!("file://{}", page.display());
+        chromium(
+            browser,
+            folder.path(),
+            &["--window-size=1000,2000", &picture, &url],
+        );
+        // A phone: nothing is wider than the screen.
+        let picture = format!(
+            "--screenshot={}",
+            pictures.join(format!("{name}-phone.png")).display()
+        );
+        chromium(
+            browser,
+            folder.path(),
+            &["--window-size=420,1600", &picture, &url],
+        );
+    }
+}
+
+/// A run under way is served, current at each request, on the loopback address only.
+#[test]
+fn a_run_can_be_watched() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let train = [
+        "train",
+        "--env",
+        "pendulum(limit=20)",
+        "--episodes",
+        "60",
+        "--updates",
+        "2",
+        "--policy",
+        "polynomial(1)",
+        "--out",
+        "train",
+    ];
+    ell0(folder.path(), &train);
+    fs::remove_file(folder.path().join("train/results.json")).expect("there");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ell0"))
+        .args(["watch", "train"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("piped"))
+        .read_line(&mut line)
+        .expect("a line");
+    let address = line
+        .strip_prefix("http://")
+        .and_then(|l| l.split_whitespace().next())
+        .expect("an address")
+        .to_string();
+    assert!(address.starts_with("127.0.0.1:"), "{line}");
+    let get = |path: &str| {
+        let mut stream = TcpStream::connect(&address).expect("it listens");
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer
+    };
+    let page = get("/");
+    assert!(
+        page.starts_with("HTTP/1.1 200 OK") && page.contains("Under way"),
+        "{page}"
+    );
+    fs::write(folder.path().join("train/results.json"), "[]").expect("written");
+    assert!(!get("/").contains("Under way"));
+    assert!(get("/../secret").starts_with("HTTP/1.1 404"));
+    assert!(get("/metrics.jsonl").contains("\"episode\":60"));
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[test]
+fn what_is_no_run_has_no_report() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for command in ["report", "watch"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_ell0"))
+            .args([command, "."])
+            .current_dir(folder.path())
+            .output()
+            .expect("the binary runs");
+        assert_eq!(output.status.code(), Some(1));
+        let error = String::from_utf8_lossy(&output.stderr).to_string();
+        assert!(error.contains("it holds no run"), "{error}");
+    }
+}
