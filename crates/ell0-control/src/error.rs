@@ -7,8 +7,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Text that names no environment.
-    #[error("cannot read the environment `{text}`: {reason}\n  {text}\n  {}^", " ".repeat(*at))]
+    /// Text that names no environment or policy.
+    #[error("cannot read `{text}`: {reason}\n  {text}\n  {}^", " ".repeat(*at))]
     Text {
         /// The text.
         text: String,

@@ -71,7 +71,7 @@ pub struct Rollout {
     #[arg(long = "env", value_name = "ENV")]
     environment: String,
     /// Initial state, for example 3.14,0 [default: hanging at rest]
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
     state: Vec<f64>,
     /// File for the steps: Parquet if it ends in .parquet, else CSV
     #[arg(long, value_name = "FILE")]

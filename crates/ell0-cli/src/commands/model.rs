@@ -20,6 +20,17 @@ pub fn load(path: &Path) -> anyhow::Result<Model> {
     } else {
         path.to_path_buf()
     };
+    ensure!(
+        file.extension().is_none_or(|e| e != "safetensors"),
+        "{} is a checkpoint of a network, not a closed form; `ell0 export` takes it",
+        file.display()
+    );
+    ensure!(
+        !path.join("policies").is_dir(),
+        "{} is the folder of a training; its policies in closed form are in {}",
+        path.display(),
+        path.join("policies").display()
+    );
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("cannot read {}", file.display()))?;
     Model::from_json(&text).with_context(|| format!("{} is not a model", file.display()))

@@ -18,13 +18,15 @@ pub struct Equilibrium {
     pub eigenvalues: Vec<(f64, f64)>,
     /// Whether all of them are inside the unit circle.
     pub stable: bool,
+    /// Whether the eigenvalues tell: not if one is on the unit circle, up to rounding, or the map has a jump or a corner here.
+    pub decided: bool,
 }
 
 /// Starts of Newton's method.
 const STARTS: u64 = 2000;
 
-/// More than this are a continuum.
-const MOST: usize = 50;
+/// As many as this are a continuum, or part of one.
+pub const MOST_EQUILIBRIA: usize = 50;
 
 /// Newton's method for F(x) = x from a start; none if it leads nowhere.
 pub fn newton(plant: &Plant, map: &Map, start: &[f64]) -> Option<Vec<f64>> {
@@ -58,12 +60,15 @@ pub fn newton(plant: &Plant, map: &Map, start: &[f64]) -> Option<Vec<f64>> {
 fn classify(map: &Map, state: Vec<f64>) -> Option<Equilibrium> {
     let (_, jacobian) = map.jacobian(&state);
     let eigenvalues = linear::eigenvalues(&jacobian)?;
-    let stable = linear::is_stable(&jacobian);
+    let smooth = map.is_smooth(&state);
+    let stable = smooth && linear::is_stable(&jacobian);
+    let decided = smooth && (stable || linear::spectral_radius(&jacobian) > 1.0 + 1e-9);
     Some(Equilibrium {
         state,
         jacobian,
         eigenvalues,
         stable,
+        decided,
     })
 }
 
@@ -106,7 +111,7 @@ pub fn equilibria(plant: &Plant, map: &Map) -> Vec<Equilibrium> {
                 .zip(&plant.bounds)
                 .all(|(d, (low, high))| d.abs() < 1e-6 * (high - low))
         });
-        if inside && !known && found.len() < MOST {
+        if inside && !known && found.len() < MOST_EQUILIBRIA {
             found.extend(classify(map, x));
         }
     }

@@ -1,7 +1,7 @@
 //! Discrete maps in closed form, x⁺ = F(x): a plant, and a plant with a policy in its loop.
 
 use ell0::{
-    equation::{Arithmetic, Dynamics, Expression, Model, Node},
+    equation::{Arithmetic, Dynamics, Expression, Interval, Model, Node},
     features::Function,
 };
 
@@ -73,6 +73,21 @@ impl Map {
     pub fn next<T: Arithmetic>(&self, inputs: &[T]) -> Vec<T> {
         let values = self.values(inputs);
         self.next.iter().map(|&k| values[k]).collect()
+    }
+
+    /// Whether the map has a value everywhere on a box, and no jump there.
+    pub fn is_continuous(&self, inputs: &[Interval]) -> bool {
+        let values = self.values(inputs);
+        let mut nodes = self.assignments.iter().map(|a| &a.node);
+        nodes.all(|node| node.is_continuous(&values))
+    }
+
+    /// Whether the map has derivatives at a state.
+    pub fn is_smooth(&self, inputs: &[f64]) -> bool {
+        let points: Vec<Interval> = inputs.iter().map(|x| Interval::point(*x)).collect();
+        let values = self.values(&points);
+        let mut nodes = self.assignments.iter().map(|a| &a.node);
+        nodes.all(|node| node.is_smooth(&values))
     }
 
     /// The values at these indices and their derivatives by all inputs, row by row.
@@ -180,7 +195,7 @@ impl Plant {
                 Dynamics::Regression => target.strip_prefix("next_").unwrap_or(target),
                 Dynamics::Continuous => {
                     return Err(Error::Analysis(
-                        "a law of rates of change is no map; fit it with --discrete, or name an environment".into(),
+                        "a law of rates of change is no map; fit it with --dynamics discrete, or name an environment".into(),
                     ));
                 }
             };

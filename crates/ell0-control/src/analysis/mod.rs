@@ -15,7 +15,7 @@ mod proof;
 mod region;
 mod robustness;
 
-pub use equilibria::{Equilibrium, equilibria};
+pub use equilibria::{Equilibrium, MOST_EQUILIBRIA, equilibria};
 pub use law::{FixedPoint, Law};
 pub use map::{Map, Plant};
 pub use margins::{gain_margin, tolerated_delay};

@@ -49,6 +49,9 @@ const PARTS: usize = 32;
 /// A box is not divided beyond this share of the whole set.
 const SMALLEST: f64 = 1e-6;
 
+/// Why a part was not looked at to its end.
+const STOPPED: &str = "another part failed";
+
 struct Prover<'a> {
     map: &'a Map,
     claim: &'a Claim,
@@ -98,6 +101,31 @@ fn positive_definite(mut a: Vec<Vec<Interval>>) -> bool {
     true
 }
 
+/// Half the widths of a box that is verified to hold {V ≤ c}: V ≥ c·dᵢ²/rᵢ² for each i, because P less c/rᵢ² on its i-th place of the diagonal is still positive definite.
+fn reach(claim: &Claim) -> Option<Vec<f64>> {
+    let inverse = linear::inverse(&claim.p)?;
+    let n = claim.p.len();
+    let one = |i: usize| {
+        // The set reaches √(c·(P⁻¹)ᵢᵢ); a little more is easier to verify.
+        let mut r = (claim.level * inverse[i][i]).max(0.0).sqrt() * (1.0 + 1e-6);
+        for _ in 0..20 {
+            let mut less: Vec<Vec<Interval>> = claim
+                .p
+                .iter()
+                .map(|row| row.iter().map(|v| Interval::point(*v)).collect())
+                .collect();
+            let square = Interval::point(r).multiply(Interval::point(r));
+            less[i][i] = less[i][i].subtract(Interval::point(claim.level).divide(square));
+            if r.is_finite() && r > 0.0 && positive_definite(less) {
+                return Some(r);
+            }
+            r *= 1.02;
+        }
+        None
+    };
+    (0..n).map(one).collect()
+}
+
 /// Proves a claim, or says why it could not, with at most so many boxes.
 pub fn prove(map: &Map, claim: &Claim, most_boxes: u64) -> Verdict {
     let n = claim.centre.len();
@@ -114,16 +142,9 @@ pub fn prove(map: &Map, claim: &Claim, most_boxes: u64) -> Verdict {
     if !(claim.level > 0.0 && claim.level.is_finite()) {
         return Verdict::Open("the level is not positive");
     }
-    let Some(inverse) = linear::inverse(&claim.p) else {
-        return Verdict::Open("the matrix is singular");
+    let Some(reach) = reach(claim) else {
+        return Verdict::Open("no box around the set can be verified");
     };
-    // {V ≤ c} reaches √(c·(P⁻¹)ᵢᵢ) in direction i; a little more, against rounding.
-    let reach: Vec<f64> = (0..n)
-        .map(|i| (claim.level * inverse[i][i]).max(0.0).sqrt() * (1.0 + 1e-6))
-        .collect();
-    if reach.iter().any(|r| !(r.is_finite() && *r > 0.0)) {
-        return Verdict::Open("the set is not bounded");
-    }
     let mut prover = Prover {
         map,
         claim,
@@ -147,7 +168,9 @@ pub fn prove(map: &Map, claim: &Claim, most_boxes: u64) -> Verdict {
         match part {
             Part::Proved(size) => smallest = smallest.min(size),
             Part::Refuted(state) => return Verdict::Refuted(state),
-            Part::Open(reason) => open = Some(reason),
+            // What stopped the others, not that it did.
+            Part::Open(reason) if open.is_none() || reason != STOPPED => open = Some(reason),
+            Part::Open(_) => {}
         }
     }
     match open {
@@ -187,34 +210,38 @@ impl Prover<'_> {
                 .zip(&inner)
                 .map(|(c, r)| Interval::new((c - r).next_down(), (c + r).next_up()))
                 .collect();
+            if !self.map.is_continuous(&around) {
+                share *= 0.7;
+                continue;
+            }
             let (_, j) = self.map.jacobian(&around);
             let columns: Vec<Vec<Interval>> = (0..n)
                 .map(|k| j.iter().map(|row| row[k]).collect())
                 .collect();
-            // −μ is left over for the residual.
-            let slack = if residual.iter().all(|r| r.magnitude() == 0.0) {
-                0.0
+            let exact = residual.iter().all(|r| r.magnitude() == 0.0);
+            let least = (0..n).fold(f64::INFINITY, |m, k| m.min(self.claim.p[k][k]));
+            // −μ|d|² is left over for the residual; the larger μ, the smaller what stays open.
+            let slacks = if exact {
+                &[0.0][..]
             } else {
-                1e-3 * self
-                    .claim
-                    .p
-                    .iter()
-                    .enumerate()
-                    .fold(f64::INFINITY, |m, (k, row)| m.min(row[k]))
+                &[1e-3, 1e-4, 1e-5, 1e-6][..]
             };
-            let mut fall = vec![vec![Interval::point(0.0); n]; n];
-            for a in 0..n {
-                let pj = times(&self.claim.p, &columns[a]);
-                for b in 0..n {
-                    let diagonal = if a == b { slack } else { 0.0 };
-                    fall[b][a] = Interval::point(self.claim.p[b][a])
-                        .subtract(Interval::point(diagonal))
-                        .subtract(dot(&columns[b], &pj));
+            for slack in slacks.iter().map(|s| s * least) {
+                let mut fall = vec![vec![Interval::point(0.0); n]; n];
+                for a in 0..n {
+                    let pj = times(&self.claim.p, &columns[a]);
+                    for b in 0..n {
+                        let diagonal = if a == b { slack } else { 0.0 };
+                        fall[b][a] = Interval::point(self.claim.p[b][a])
+                            .subtract(Interval::point(diagonal))
+                            .subtract(dot(&columns[b], &pj));
+                    }
                 }
-            }
-            if positive_definite(fall) {
+                if !positive_definite(fall) {
+                    continue;
+                }
                 self.inner = inner;
-                if slack == 0.0 {
+                if exact {
                     return Some(0.0);
                 }
                 // −μ|d|² + 2|d||JᵀPr| + rᵀPr < 0 beyond this distance.
@@ -230,70 +257,78 @@ impl Prover<'_> {
         None
     }
 
-    /// One part of the whole set, and everything it is divided into.
+    /// One part of the whole set, and everything it is divided into. Boxes are kept by their edges, which neighbours share to the bit: nothing falls between them.
     fn cell(&self, mut cell: usize) -> Part {
         let n = self.reach.len();
-        let mut start = (vec![0.0; n], self.reach.clone());
+        let mut start: Vec<(f64, f64)> = self.reach.iter().map(|r| (-r, *r)).collect();
         for k in 0..n.min(4) {
-            let part = (cell % PARTS) as f64;
+            let part = cell % PARTS;
             cell /= PARTS;
-            let half = self.reach[k] / PARTS as f64;
-            // Neighbours overlap by a rounding, so that nothing falls between them.
-            start.0[k] = -self.reach[k] + half * (2.0 * part + 1.0);
-            start.1[k] = half * (1.0 + 1e-12);
+            let edge = |part: usize| match part {
+                0 => -self.reach[k],
+                PARTS => self.reach[k],
+                part => self.reach[k] * (2.0 * part as f64 / PARTS as f64 - 1.0),
+            };
+            start[k] = (edge(part), edge(part + 1));
         }
         let mut smallest = 1f64;
         let mut stack = vec![start];
-        while let Some((middle, half)) = stack.pop() {
+        while let Some(sides) = stack.pop() {
             if self.over.load(Ordering::Relaxed) {
-                return Part::Open("another part failed");
+                return Part::Open(STOPPED);
             }
             if self.boxes.fetch_add(1, Ordering::Relaxed) >= self.most_boxes {
                 self.over.store(true, Ordering::Relaxed);
-                return Part::Open("too many boxes");
+                return Part::Open("it would take too many boxes");
             }
-            match self.look(&middle, &half) {
-                Look::Done => {
-                    for (h, r) in half.iter().zip(&self.reach) {
-                        smallest = smallest.min(h / r);
-                    }
-                }
+            let share = |k: usize| 0.5 * (sides[k].1 - sides[k].0) / self.reach[k];
+            match self.look(&sides) {
+                Look::Done => smallest = (0..n).fold(smallest, |m, k| m.min(share(k))),
                 Look::Refuted(state) => {
                     self.over.store(true, Ordering::Relaxed);
                     return Part::Refuted(state);
                 }
                 Look::Divide(k) => {
-                    if half[k] < SMALLEST * self.reach[k] {
+                    if share(k) < SMALLEST {
                         self.over.store(true, Ordering::Relaxed);
                         return Part::Open("a box is too small to divide");
                     }
-                    for side in [-0.5, 0.5] {
-                        let (mut middle, mut half) = (middle.clone(), half.clone());
-                        middle[k] += side * half[k];
-                        half[k] *= 0.5 * (1.0 + 1e-12);
-                        stack.push((middle, half));
-                    }
+                    let (low, high) = sides[k];
+                    let between = low + 0.5 * (high - low);
+                    let mut other = sides.clone();
+                    other[k] = (low, between);
+                    stack.push(other);
+                    let mut other = sides;
+                    other[k] = (between, high);
+                    stack.push(other);
                 }
             }
         }
         Part::Proved(smallest)
     }
 
-    /// Looks at the box around x* + middle.
-    fn look(&self, middle: &[f64], half: &[f64]) -> Look {
-        let (p, n) = (&self.claim.p, middle.len());
+    /// Looks at the box of offsets from x* with these sides.
+    fn look(&self, sides: &[(f64, f64)]) -> Look {
+        let (p, n) = (&self.claim.p, sides.len());
+        let middle: Vec<f64> = sides.iter().map(|s| s.0 + 0.5 * (s.1 - s.0)).collect();
+        // From the middle to the farther side, rounded up.
+        let half: Vec<f64> = sides
+            .iter()
+            .zip(&middle)
+            .map(|(s, m)| (s.1 - m).max(m - s.0).next_up())
+            .collect();
         let d_middle: Vec<Interval> = middle.iter().map(|m| Interval::point(*m)).collect();
         let pd_middle = times(p, &d_middle);
         let v_middle = dot(&d_middle, &pd_middle);
         // V is convex: its tangent at the middle bounds it from below.
-        let tilt = pd_middle.iter().zip(half).fold(0.0, |s, (g, h)| {
+        let tilt = pd_middle.iter().zip(&half).fold(0.0, |s, (g, h)| {
             (s + (2.0 * g.magnitude() * h).next_up()).next_up()
         });
         if (v_middle.low - tilt).next_down() > self.claim.level {
             return Look::Done;
         }
         // The neighbourhood of x* has its own proof.
-        if (0..n).all(|k| (middle[k].abs() + half[k]).next_up() <= self.inner[k]) {
+        if (0..n).all(|k| sides[k].0.abs().max(sides[k].1.abs()) <= self.inner[k]) {
             return Look::Done;
         }
         let change = |d: &[Interval]| -> (Interval, Vec<Interval>) {
@@ -324,15 +359,11 @@ impl Prover<'_> {
             let state = middle.iter().zip(&self.claim.centre);
             return Look::Refuted(state.map(|(d, c)| d + c).collect());
         }
-        let d: Vec<Interval> = middle
-            .iter()
-            .zip(half)
-            .map(|(m, h)| Interval::new((m - h).next_down(), (m + h).next_up()))
-            .collect();
+        let d: Vec<Interval> = sides.iter().map(|s| Interval::new(s.0, s.1)).collect();
         let (natural, gradient) = change(&d);
         let mut bound = at_middle.high;
         let mut widest = (0, 0.0);
-        for (k, (g, h)) in gradient.iter().zip(half).enumerate() {
+        for (k, (g, h)) in gradient.iter().zip(&half).enumerate() {
             let part = (g.magnitude() * h.next_up()).next_up();
             bound = (bound + part).next_up();
             // In doubt the longest side, relative to the whole.
@@ -344,6 +375,17 @@ impl Prover<'_> {
             if rank > widest.1 {
                 widest = (k, rank);
             }
+        }
+        // Where the map may jump, or has no value, nothing holds.
+        let x: Vec<Interval> = d
+            .iter()
+            .zip(&self.claim.centre)
+            .map(|(d, c)| d.add(Interval::point(*c)))
+            .collect();
+        if !self.map.is_continuous(&x) {
+            let share = |k: &usize| half[*k] / self.reach[*k];
+            let longest = (0..n).max_by(|a, b| share(a).total_cmp(&share(b)));
+            return Look::Divide(longest.unwrap_or(0));
         }
         if bound < 0.0 || natural.high < 0.0 {
             return Look::Done;

@@ -163,43 +163,83 @@ fn best_matrix(samples: &Samples, equilibrium: &Equilibrium) -> Option<Matrix> {
     best.map(|b| b.2)
 }
 
-/// The largest level set that can be proved; none if there is none, or the equilibrium is not stable.
-pub fn proved_region(plant: &Plant, map: &Map, equilibrium: &Equilibrium) -> Option<ProvedRegion> {
+/// The largest level set that can be proved, or why there is none.
+pub fn proved_region(
+    plant: &Plant,
+    map: &Map,
+    equilibrium: &Equilibrium,
+) -> Result<ProvedRegion, &'static str> {
     if !equilibrium.stable {
-        return None;
+        return Err("the equilibrium is not stable");
     }
     let few = Samples::new(plant, map, &equilibrium.state, 4_000);
-    let p = best_matrix(&few, equilibrium)?;
     let many = Samples::new(plant, map, &equilibrium.state, 100_000);
-    let sampled_level = many.level(&p);
-    let inverse = linear::inverse(&p)?;
+    // The largest set first; it may leave too little to prove, so then the plainest matrix.
+    let mut reason = "the Lyapunov equation has no solution";
+    let matrices = [
+        best_matrix(&few, equilibrium),
+        plain_matrix(&few, equilibrium),
+    ];
+    for p in matrices.into_iter().flatten() {
+        match largest_level(map, equilibrium, &p, many.level(&p)) {
+            Ok(region) => return Ok(region),
+            Err(why) => reason = why,
+        }
+    }
+    Err(reason)
+}
+
+/// P of the Lyapunov equation whose Q is the identity, in states scaled to their room.
+fn plain_matrix(samples: &Samples, equilibrium: &Equilibrium) -> Option<Matrix> {
+    let n = equilibrium.state.len();
+    let mut q = vec![vec![0.0; n]; n];
+    (0..n).for_each(|k| q[k][k] = samples.room[k].powi(-2));
+    linear::lyapunov(&equilibrium.jacobian, &q)
+}
+
+/// The largest level of a matrix that can be proved, of those tried below what samples allow.
+fn largest_level(
+    map: &Map,
+    equilibrium: &Equilibrium,
+    p: &Matrix,
+    sampled_level: f64,
+) -> Result<ProvedRegion, &'static str> {
+    let inverse = linear::inverse(p).ok_or("the matrix is singular")?;
+    let (mut left, mut reason) = (MOST_BOXES, "a state refutes every level");
     for share in LEVELS {
         let claim = Claim {
             centre: equilibrium.state.clone(),
             p: p.clone(),
             level: share * sampled_level,
         };
-        if let Verdict::Proved {
-            boxes,
-            smallest,
-            inner_radius,
-        } = prove(map, &claim, MOST_BOXES)
-        {
-            let n = p.len();
-            return Some(ProvedRegion {
-                reach: (0..n)
-                    .map(|k| (claim.level * inverse[k][k]).sqrt())
-                    .collect(),
-                volume: volume(&p, claim.level),
-                claim,
+        match prove(map, &claim, left) {
+            Verdict::Proved {
                 boxes,
                 smallest,
                 inner_radius,
-                sampled_level,
-            });
+            } => {
+                let n = p.len();
+                return Ok(ProvedRegion {
+                    reach: (0..n)
+                        .map(|k| (claim.level * inverse[k][k]).sqrt())
+                        .collect(),
+                    volume: volume(p, claim.level),
+                    claim,
+                    boxes,
+                    smallest,
+                    inner_radius,
+                    sampled_level,
+                });
+            }
+            Verdict::Open(why) => {
+                reason = why;
+                // All levels together must not take forever.
+                left = left.saturating_sub(MOST_BOXES / 8);
+            }
+            Verdict::Refuted(_) => {}
         }
     }
-    None
+    Err(reason)
 }
 
 /// Where trajectories end, on a grid over the first two states.

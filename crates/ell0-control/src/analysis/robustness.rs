@@ -17,7 +17,7 @@ pub struct ParameterRange {
     pub name: &'static str,
     /// Its value.
     pub value: f64,
-    /// The range around it for which the mean return stays within a share of what it is and the equilibrium stays stable.
+    /// The range around it for which the mean return falls by no more than a share of its size and the equilibrium stays stable.
     pub range: (f64, f64),
 }
 
@@ -70,7 +70,7 @@ impl Bench {
         self.mean(&self.environment, policy)
     }
 
-    /// For each parameter of the world, the range for which the return stays within `share` of what it is and the equilibrium at `state` stays stable.
+    /// For each parameter of the world, the range for which the return falls by no more than `share` of its size and the equilibrium at `state` stays stable.
     pub fn ranges(&self, policy: &Model, state: &[f64], share: f64) -> Result<Vec<ParameterRange>> {
         let level = self.worth(policy)?;
         let good = |name: &'static str, value: f64| -> Result<bool> {
@@ -92,7 +92,7 @@ impl Bench {
                 }
             }
             let mean = self.mean(&other.text(), policy)?;
-            Ok((mean - level).abs() <= share * level.abs())
+            Ok(mean >= level - share * level.abs())
         };
         let side = |name: &'static str, value: f64, factor: f64| -> Result<f64> {
             let (mut inside, mut outside) = (value, None);

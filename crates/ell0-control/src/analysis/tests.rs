@@ -182,6 +182,58 @@ fn a_wrong_claim_cannot_pass() {
     );
 }
 
+/// A law that jumps, or has no value somewhere, is never proved across the jump: with these jumps a state inside the set stays where it is, or leaves.
+#[test]
+fn jumps_and_holes_are_not_proved_over() {
+    let (_, plant) = world();
+    for text in [
+        "-8*sin_theta - 2*theta_dot + 0.5*(sign(sin_theta - 0.09999995) - sign(sin_theta - 0.10000005))*(3.095*sin_theta + 2*theta_dot)",
+        "2*tanh(-8*sin_theta - 2*theta_dot) + 1.9*sign(theta_dot - 1) - 1.9*sign(theta_dot - 1.000001)",
+    ] {
+        let map = plant.closed(&policy(text), 1.0).expect("a loop");
+        let upright = equilibria(&plant, &map)
+            .into_iter()
+            .find(|e| e.state == [0.0, 0.0]);
+        let upright = upright.expect("the top");
+        if let Ok(region) = proved_region(&plant, &map, &upright) {
+            // What is proved stays away from the jump.
+            let (sin, speed) = (region.reach[0].sin(), region.reach[1]);
+            assert!(sin < 0.1 || speed < 1.0, "{text}: {region:?}");
+        }
+    }
+    // A root that has no value for fast states: the set stays below them.
+    let map = plant.closed(
+        &policy("2*tanh(-8*sin_theta - 2*theta_dot) + 1e-9*sqrt(2 - theta_dot)"),
+        1.0,
+    );
+    let map = map.expect("a loop");
+    let found = equilibria(&plant, &map);
+    if let Ok(region) = proved_region(&plant, &map, &found[0]) {
+        assert!(region.reach[1] <= 2.0, "{region:?}");
+    }
+    // At a jump or a corner, and on the unit circle, linearisation decides nothing.
+    for text in [
+        "2*tanh(-8*sin_theta - 2*theta_dot) - 0.3*sign(theta_dot)",
+        "-20*sin_theta",
+    ] {
+        let map = plant.closed(&policy(text), 1.0).expect("a loop");
+        let top = equilibria(&plant, &map)
+            .into_iter()
+            .find(|e| e.state == [0.0, 0.0]);
+        assert!(top.is_none_or(|e| !e.decided && !e.stable), "{text}");
+    }
+    // An equilibrium that is not exactly representable is proved up to a tiny ball.
+    let map = plant
+        .closed(&policy("2*tanh(-5*sin_theta - theta_dot - 0.25)"), 1.0)
+        .expect("a loop");
+    let main = &equilibria(&plant, &map)[0];
+    let region = proved_region(&plant, &map, main).expect("a region");
+    assert!(
+        region.inner_radius > 0.0 && region.inner_radius < 1e-6,
+        "{region:?}"
+    );
+}
+
 #[test]
 fn basins_and_terms_tell_what_matters() {
     let (world, plant) = world();

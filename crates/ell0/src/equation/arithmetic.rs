@@ -43,7 +43,7 @@ impl Arithmetic for f64 {
     }
 
     fn clamp(self, low: f64, high: f64) -> Self {
-        self.max(low).min(high)
+        f64::clamp(self, low, high)
     }
 
     fn clamp_slope(self, low: f64, high: f64) -> Self {

@@ -8,8 +8,8 @@ use std::{
 use ell0::equation::Model;
 use ell0_control::{
     analysis::{
-        Basin, Bench, Equilibrium, ParameterRange, Plant, ProvedRegion, TermEffect, equilibria,
-        gain_margin, proved_region, tolerated_delay,
+        Basin, Bench, Equilibrium, MOST_EQUILIBRIA, ParameterRange, Plant, ProvedRegion,
+        TermEffect, equilibria, gain_margin, proved_region, tolerated_delay,
     },
     environment::Environment,
     evaluation::{ClosedForm, Return, evaluate},
@@ -22,6 +22,9 @@ use crate::{progress::Progress, run_dir::RunDir};
 /// Points of the basin along each state.
 const POINTS: usize = 121;
 
+/// Equilibria that are listed.
+const SHOWN: usize = 12;
+
 /// One in so many initial states measures robustness.
 const EVERY: usize = 4;
 
@@ -33,9 +36,11 @@ struct Findings {
     equilibria: Vec<Equilibrium>,
     gain_margin: Option<(f64, f64)>,
     delay: Option<usize>,
-    region: Option<ProvedRegion>,
+    /// The region, or why there is none.
+    region: Result<ProvedRegion, &'static str>,
     basin: Basin,
-    worth: Option<Worth>,
+    /// What the return tells, where there is one, or why it cannot be told.
+    worth: Option<Result<Worth, String>>,
     seconds: f64,
 }
 
@@ -64,7 +69,8 @@ pub fn run(
     progress.advance(1);
     // What the loop is for: the stable equilibrium nearest to 0.
     let main = equilibria.first().filter(|e| e.stable);
-    let (mut margin, mut delay, mut region) = (None, None, None);
+    let (mut margin, mut delay) = (None, None);
+    let mut region = Err("there is no stable equilibrium");
     if let Some(main) = main {
         margin = gain_margin(plant, policy, main)?;
         delay = tolerated_delay(plant, policy, main)?;
@@ -78,20 +84,24 @@ pub fn run(
         Some(world) => {
             let (observation, action) = (world.observation_space(), world.action_space());
             let closed = ClosedForm::new(policy.clone(), observation, action)?;
-            let all = evaluate(&world.text(), &closed, &world.evaluation_grid())?;
-            let bench = Bench::new(world, EVERY);
-            let terms = bench.terms(policy)?;
-            progress.advance(1);
-            let parameters = match main {
-                Some(main) => bench.ranges(policy, &main.state, SHARE)?,
-                None => Vec::new(),
+            let worth = || -> ell0_control::Result<Worth> {
+                let all = evaluate(&world.text(), &closed, &world.evaluation_grid())?;
+                let bench = Bench::new(world, EVERY);
+                let terms = bench.terms(policy)?;
+                progress.advance(1);
+                let parameters = match main {
+                    Some(main) => bench.ranges(policy, &main.state, SHARE)?,
+                    None => Vec::new(),
+                };
+                Ok(Worth {
+                    all,
+                    starts: bench.starts(),
+                    parameters,
+                    terms,
+                })
             };
-            Some(Worth {
-                all,
-                starts: bench.starts(),
-                parameters,
-                terms,
-            })
+            // A policy that fails somewhere still has equilibria.
+            Some(worth().map_err(|e| format!("the policy fails in the environment: {e}")))
         }
         None => None,
     };
@@ -115,7 +125,7 @@ pub fn run(
             &map,
             &findings.equilibria,
             &findings.basin,
-            findings.region.as_ref(),
+            findings.region.as_ref().ok(),
         );
         run_dir.put("portrait.svg", figure.svg())?;
         run_dir.put("portrait.png", figure.png(2.0)?)?;
@@ -151,18 +161,19 @@ fn to_json(
         .map(|(k, e)| {
             let eigenvalues: Vec<[f64; 2]> = e.eigenvalues.iter().map(|z| [z.0, z.1]).collect();
             json!({
-                "state": e.state, "eigenvalues": eigenvalues, "stable": e.stable,
+                "state": e.state, "eigenvalues": eigenvalues, "stable": e.stable, "decided": e.decided,
                 "jacobian": e.jacobian, "basin_share": e.stable.then(|| found.basin.share(k)),
             })
         })
         .collect();
-    let region = found.region.as_ref().map(|r| {
+    let region = found.region.as_ref().ok().map(|r| {
         json!({
             "equilibrium": r.claim.centre, "p": r.claim.p, "level": r.claim.level, "reach": r.reach, "volume": r.volume,
             "boxes": r.boxes, "smallest_box": r.smallest, "inner_radius": r.inner_radius, "sampled_level": r.sampled_level,
         })
     });
-    let worth = found.worth.as_ref();
+    let worth = found.worth.as_ref().and_then(|w| w.as_ref().ok());
+    let failed = found.worth.as_ref().and_then(|w| w.as_ref().err());
     json!({
         "policy": policy.text(17),
         "environment": world.map(|w| w.text()),
@@ -171,7 +182,9 @@ fn to_json(
         "gain_margin": found.gain_margin.map(|m| [m.0, m.1]),
         "tolerated_delay": found.delay,
         "return": worth.map(|w| json!({ "mean": w.all.mean, "ci95": w.all.ci95, "episodes": w.all.episodes })),
+        "return_error": failed,
         "proved_region": region,
+        "not_proved": found.region.as_ref().err(),
         "parameters": worth.map(|w| w.parameters.iter().map(|p| json!({ "name": p.name, "value": p.value, "low": p.range.0, "high": p.range.1 })).collect::<Vec<_>>()),
         "terms": worth.map(|w| w.terms.iter().map(|t| json!({ "term": t.term, "return_per_percent": t.per_percent, "return_without": t.dropped })).collect::<Vec<_>>()),
         "robustness_starts": worth.map(|w| w.starts),
@@ -214,7 +227,7 @@ fn print(
     if found.equilibria.is_empty() {
         writeln!(out, "  none within the bounds")?;
     }
-    for (k, e) in found.equilibria.iter().enumerate() {
+    for (k, e) in found.equilibria.iter().enumerate().take(SHOWN) {
         let values: Vec<String> = e.eigenvalues.iter().map(|z| complex(*z)).collect();
         let share = if e.stable {
             format!(
@@ -228,9 +241,18 @@ fn print(
             out,
             "  ({}): {}, eigenvalues {}{share}",
             list(&e.state),
-            if e.stable { "stable" } else { "unstable" },
+            match (e.decided, e.stable) {
+                (false, _) => "not decided by its linearisation",
+                (true, true) => "stable",
+                (true, false) => "unstable",
+            },
             values.join(" and ")
         )?;
+    }
+    if found.equilibria.len() >= MOST_EQUILIBRIA {
+        writeln!(out, "  and more: they are not isolated")?;
+    } else if found.equilibria.len() > SHOWN {
+        writeln!(out, "  and {} more", found.equilibria.len() - SHOWN)?;
     }
     if let (Some((low, high)), Some(delay)) = (found.gain_margin, found.delay) {
         writeln!(out, "\nMargins of the first")?;
@@ -238,7 +260,11 @@ fn print(
             out,
             "  gain    stable for factors from {low:.3} to {high:.3}"
         )?;
-        writeln!(out, "  delay   stable for actions up to {delay} steps late")?;
+        writeln!(
+            out,
+            "  delay   stable for actions up to {delay} {} late",
+            if delay == 1 { "step" } else { "steps" }
+        )?;
     } else {
         writeln!(
             out,
@@ -246,7 +272,7 @@ fn print(
         )?;
     }
     match &found.region {
-        Some(r) => {
+        Ok(r) => {
             writeln!(
                 out,
                 "\nProved: every trajectory from within dᵀPd ≤ {:.4} goes to the equilibrium",
@@ -265,6 +291,10 @@ fn print(
                 "  {} boxes, the smallest {:.1e} of the set; samples would have allowed {:.4}",
                 r.boxes, r.smallest, r.sampled_level
             )?;
+            writeln!(
+                out,
+                "  of the exact map; the environment itself rounds observations to single precision"
+            )?;
             if r.inner_radius > 0.0 {
                 writeln!(
                     out,
@@ -273,10 +303,15 @@ fn print(
                 )?;
             }
         }
-        None if found.gain_margin.is_some() => writeln!(out, "\nNo region could be proved.")?,
-        None => {}
+        Err(reason) if found.gain_margin.is_some() => {
+            writeln!(out, "\nNo region could be proved: {reason}.")?;
+        }
+        Err(_) => {}
     }
-    if let Some(worth) = &found.worth {
+    if let Some(Err(reason)) = &found.worth {
+        writeln!(out, "\nNo return: {reason}")?;
+    }
+    if let Some(Ok(worth)) = &found.worth {
         writeln!(
             out,
             "\nReturn {:.2} ± {:.2} over {} initial states",
@@ -285,7 +320,7 @@ fn print(
         for p in &worth.parameters {
             writeln!(
                 out,
-                "  {:<7} {} may go from {:.3} to {:.3} (return within 10 %, equilibrium stable)",
+                "  {:<7} {} may go from {:.3} to {:.3} (return at most 10 % worse, equilibrium stable)",
                 p.name, p.value, p.range.0, p.range.1
             )?;
         }

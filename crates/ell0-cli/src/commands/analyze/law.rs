@@ -8,10 +8,11 @@ use std::{
 use anyhow::ensure;
 use ell0::equation::{Dynamics, Model};
 use ell0_control::analysis::{FixedPoint, Law};
+use ell0_data::table::{ReadOptions, Table, Want};
 use serde_json::json;
 
 use super::{Analyze, OURS};
-use crate::{commands::model::read_all, data::time_column, run_dir::RunDir};
+use crate::{commands::model::read_all, run_dir::RunDir};
 
 /// Steps of the exponent, and the time between two of a law of rates of change.
 const STEPS: usize = 100_000;
@@ -96,13 +97,22 @@ pub fn run(options: &Analyze, model: &Model) -> anyhow::Result<()> {
 /// Times and states of a file.
 fn trajectory(model: &Model, path: &Path) -> anyhow::Result<(Vec<f64>, Vec<Vec<f64>>)> {
     let states: Vec<String> = model.targets().map(String::from).collect();
-    let time = time_column(&[path.to_path_buf()], None, None, model.dynamics())?
-        .filter(|_| model.dynamics() == Dynamics::Continuous);
-    ensure!(
-        time.is_some() || model.dynamics() == Dynamics::Discrete,
-        "{}: a law of rates of change needs a column of time, `t` or `time`",
-        path.display()
-    );
+    // A column of time has one of its usual names.
+    let time = match model.dynamics() {
+        Dynamics::Discrete => None,
+        _ => {
+            let known = ["t", "time"].into_iter().find(|name| {
+                let wanted = [Want::Number(name.to_string())];
+                Table::open(path, &wanted, ReadOptions::default()).is_ok()
+            });
+            ensure!(
+                known.is_some(),
+                "{}: a law of rates of change needs a column of time, `t` or `time`",
+                path.display()
+            );
+            known.map(String::from)
+        }
+    };
     let columns: Vec<String> = time.iter().cloned().chain(states).collect();
     let mut columns = read_all(path, &columns)?;
     let rows = columns.first().map_or(0, Vec::len);

@@ -30,7 +30,7 @@ pub struct Analyze {
     #[arg(required_unless_present = "policy", conflicts_with = "policy")]
     subject: Option<PathBuf>,
     /// Policy as text, in the observations of the environment
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     policy: Option<String>,
     /// Environment that the policy acts in, for example "pendulum(g=9.81)"
     #[arg(long = "env", value_name = "ENV", conflicts_with = "model")]

@@ -81,7 +81,7 @@ pub struct Train {
     #[arg(long)]
     out: Option<PathBuf>,
     /// Go on with the run in the folder of --out, as it was begun
-    #[arg(long, requires = "out", conflicts_with = "force")]
+    #[arg(long, requires = "out", conflicts_with_all = ["force", "policy", "algorithm", "episodes", "updates", "seeds", "seed", "lambda", "terms", "fine_tune", "reference"])]
     resume: bool,
     /// Begin anew if the folder exists
     #[arg(long)]
@@ -133,9 +133,11 @@ impl Train {
             if let Some(updates) = self.updates {
                 training.updates = updates;
             }
+            // A network without gates pays no price: it is trained once.
+            let gated = !policy.trim().starts_with("network");
             let prices = match self.lambda.as_slice() {
-                [] => vec![training.lambda],
-                prices => prices.to_vec(),
+                prices @ [_, ..] if gated => prices.to_vec(),
+                _ => vec![training.lambda],
             };
             for &lambda in &prices {
                 let mut name = Vec::new();

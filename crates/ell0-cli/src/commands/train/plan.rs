@@ -121,7 +121,17 @@ impl Plan {
                 "two agents are the same: `{}`",
                 agent.name
             );
+            ensure!(
+                agent.training.seed.checked_add(self.seeds - 1).is_some(),
+                "there are no {} seeds from {} on",
+                self.seeds,
+                agent.training.seed
+            );
             let training = Training::new(agent.training.clone())?;
+            ensure!(
+                agent.training.terms.is_none() || training.actor().terms().is_some(),
+                "--terms is for dictionaries; a network has no terms"
+            );
             ensure!(
                 !self.fine_tune || training.actor().terms().is_some(),
                 "--fine-tune is for dictionaries; a network has too many coefficients"
