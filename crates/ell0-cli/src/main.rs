@@ -9,7 +9,7 @@ mod text;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// ell0 (ℓ₀) turns data, or a world to act in, into a sparse, closed-form model or control law.
 ///
@@ -44,6 +44,8 @@ enum Command {
     Tutorial(commands::tutorial::Tutorial),
     Report(commands::report::ReportCommand),
     Watch(commands::report::Watch),
+    Completions(commands::shell::Completions),
+    Man(commands::shell::Man),
     Gates(commands::gates::Gates),
 }
 
@@ -66,6 +68,8 @@ fn main() -> ExitCode {
         Command::Tutorial(command) => command.run(),
         Command::Report(command) => command.run(),
         Command::Watch(command) => command.run(),
+        Command::Completions(command) => command.run(Cli::command()),
+        Command::Man(command) => command.run(Cli::command()),
         Command::Gates(command) => command.run(),
     };
     match result {

@@ -9,6 +9,7 @@ pub mod gates;
 pub mod model;
 pub mod report;
 pub mod score;
+pub mod shell;
 pub mod simulate;
 pub mod stats;
 pub mod train;
