@@ -161,3 +161,37 @@ fn the_same_seed_gives_the_same_files_and_nothing_of_others_is_replaced() {
     assert!(text(&refused.stderr).contains("mine.txt"));
     assert!(mine.exists());
 }
+
+/// The whole tutorial shows its plan, does what is not skipped, makes one page, and does nothing twice.
+#[test]
+fn the_whole_tutorial_goes_stage_by_stage() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = || {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_ell0"))
+            .args([
+                "tutorial",
+                "--quick",
+                "--skip",
+                "dynamics,reward,policy,analysis",
+            ])
+            .args(["--out", "all"])
+            .current_dir(folder.path())
+            .output()
+            .expect("the binary runs");
+        let error = String::from_utf8_lossy(&output.stderr).to_string();
+        assert!(output.status.success(), "{error}");
+        String::from_utf8_lossy(&output.stdout).to_string()
+    };
+    let first = run();
+    assert!(
+        first.contains("The plan, about") && !first.contains("(done)"),
+        "{first}"
+    );
+    let page = std::fs::read_to_string(folder.path().join("all/report.html")).expect("written");
+    assert!(page.contains("The method: penalties") && page.contains("ell0 tutorial --quick"));
+    let second = run();
+    assert!(
+        second.contains("(done)") && !second.contains("== The method"),
+        "{second}"
+    );
+}

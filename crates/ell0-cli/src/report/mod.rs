@@ -31,6 +31,16 @@ pub const STAGES: [(&str, &str); 5] = [
     ("analysis", "Analysis of the best policy"),
 ];
 
+/// The drawings of the method, in the order of the seed.
+const FIGURES: [&str; 6] = [
+    "penalties",
+    "spike-and-slab",
+    "gates",
+    "densities",
+    "estimators",
+    "closing",
+];
+
 /// The command line, as it could be typed again.
 pub fn command_line() -> String {
     let quoted = |word: String| {
@@ -113,7 +123,7 @@ fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
             return models::sections(folder, &config);
         }
     }
-    if has("figures") {
+    if has(&format!("figures/{}.svg", FIGURES[0])) {
         return figures(folder);
     }
     let mut all = Vec::new();
@@ -134,16 +144,12 @@ fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
 
 /// The drawings of the method.
 fn figures(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder.join("figures"))?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|e| e == "svg"))
-        .collect();
-    files.sort();
+    let results = json(folder, "results.json")?.unwrap_or_default();
     let mut sections = Vec::new();
-    for file in files {
-        let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        let svg = std::fs::read_to_string(&file)?;
-        sections.push(Section::new(name.replace('-', " ")).svg(&svg));
+    for name in FIGURES {
+        let svg = read(folder, &format!("figures/{name}.svg"))?;
+        let says = results["figures"][name]["says"].as_str().unwrap_or("");
+        sections.push(Section::new(name.replace('-', " ")).text(says).svg(&svg));
     }
     Ok(("The method in figures".into(), sections))
 }

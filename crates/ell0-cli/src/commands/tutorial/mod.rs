@@ -39,7 +39,9 @@ use self::{
 
 /// Everything that the method does, on one page: figures, models, policies, analysis
 ///
-/// Without a further word, all stages one after the other. /// Section 4.1 of Botteghi and Fasel, "Sparsifying parametric models with L0 regularization": a network, a network with gates, and dictionaries of polynomial and Fourier terms, trained on 1000 episodes of a random
+/// Without a further word, all stages one after the other, with a plan first; what is finished is not done again. Each stage is also a command of its own.
+///
+/// The models are those of section 4.1 of Botteghi and Fasel, "Sparsifying parametric models with L0 regularization": a network, a network with gates, and dictionaries of polynomial and Fourier terms, trained on 1000 episodes of a random
 /// policy and tested on 100 others; beside them the same dictionaries by the exact method.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]

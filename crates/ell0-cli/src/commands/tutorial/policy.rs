@@ -18,7 +18,7 @@ pub struct Policy {
     /// Episodes
     #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u64).range(1..))]
     episodes: u64,
-    /// 100 episodes: under a minute
+    /// 140 episodes: under a minute
     #[arg(long, conflicts_with_all = ["episodes", "reference"])]
     quick: bool,
     /// The settings of the published code and what it gets wrong, for comparison
@@ -57,7 +57,7 @@ const AGENTS: [(&str, &str, &str); 4] = [
 ];
 
 /// Episodes of a quick run.
-const QUICK: u64 = 100;
+const QUICK: u64 = 140;
 
 impl Policy {
     fn plan(&self) -> anyhow::Result<Plan> {
@@ -74,8 +74,8 @@ impl Policy {
                     episodes: QUICK,
                     random_episodes: 10,
                     updates_after: 20,
-                    lambda_from: 50,
-                    lambda_full: 70,
+                    lambda_from: 70,
+                    lambda_full: 90,
                     ..training
                 };
             }

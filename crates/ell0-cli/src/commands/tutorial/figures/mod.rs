@@ -21,6 +21,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     progress::Progress,
+    report,
     run_dir::{RunDir, may_replace},
 };
 
@@ -84,7 +85,7 @@ const FIGURES: [(&str, Draw); 6] = [
 ];
 
 /// What a run leaves in its folder, and in the folder inside it.
-const OURS: &[&str] = &["figures", "results.json"];
+const OURS: &[&str] = &["figures", "results.json", report::FILE, report::COMMAND];
 const INSIDE: &str = "figures";
 
 impl Figures {
@@ -132,6 +133,7 @@ impl Figures {
         });
         let text = serde_json::to_string_pretty(&results)? + "\n";
         folder.put("results.json", &text)?;
+        folder.report()?;
         let place = folder.finish()?;
         let mut screen = stdout().lock();
         if self.json {
