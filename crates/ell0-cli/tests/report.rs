@@ -107,6 +107,13 @@ fn every_run_has_a_page_that_a_browser_draws() {
             );
         }
         assert!(text.contains(&format!("ell0 {name} ")), "{name}");
+        let ids: Vec<&str> = text
+            .split(" id=\"")
+            .skip(1)
+            .filter_map(|t| t.split('"').next())
+            .collect();
+        let distinct: std::collections::HashSet<&&str> = ids.iter().collect();
+        assert!(ids.len() == distinct.len(), "{name}: {ids:?}");
         pages.push((page, name, charts));
     }
     let Some(browser) = browser() else { return };

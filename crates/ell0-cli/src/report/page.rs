@@ -16,6 +16,7 @@ pub fn escaped(text: &str) -> String {
 pub struct Section {
     heading: String,
     html: String,
+    drawings: usize,
 }
 
 impl Section {
@@ -23,6 +24,7 @@ impl Section {
         Section {
             heading: heading.into(),
             html: String::new(),
+            drawings: 0,
         }
     }
 
@@ -78,6 +80,12 @@ impl Section {
 
     /// A drawing of ours.
     pub fn svg(mut self, svg: &str) -> Self {
+        // The clips of two drawings must not share a name, or one cuts the other.
+        let own = format!("{}-clip-", self.drawings);
+        let svg = svg
+            .replace("id=\"clip-", &format!("id=\"{own}"))
+            .replace("url(#clip-", &format!("url(#{own}"));
+        self.drawings += 1;
         self.html += &format!("<figure>\n{svg}</figure>\n");
         self
     }
@@ -106,12 +114,14 @@ pub fn html(
         page += &format!("<pre><code>{}</code></pre>\n", escaped(command));
     }
     page += "</header>\n";
-    // The clips of two figures must not share a name.
     for (k, section) in sections.iter().enumerate() {
-        let html = section
-            .html
-            .replace("id=\"clip-", &format!("id=\"s{k}-clip-"))
-            .replace("url(#clip-", &format!("url(#s{k}-clip-"));
+        let mut html = section.html.clone();
+        for drawing in 0..section.drawings {
+            let (own, unique) = (format!("{drawing}-clip-"), format!("s{k}-{drawing}-clip-"));
+            html = html
+                .replace(&format!("id=\"{own}"), &format!("id=\"{unique}"))
+                .replace(&format!("url(#{own}"), &format!("url(#{unique}"));
+        }
         page += &format!(
             "<section>\n<h2>{}</h2>\n{html}</section>\n",
             escaped(&section.heading)
