@@ -201,7 +201,9 @@ fn a_killed_run_resumes_to_the_same_bits() {
         other.keys().collect::<Vec<_>>()
     );
     for (name, bytes) in &one {
-        assert!(bytes == &other[name], "{name} differs");
+        // How a run began, and the page that says so, differ: another folder.
+        let says_how = name.ends_with("command.txt") || name.ends_with("report.html");
+        assert!(says_how || bytes == &other[name], "{name} differs");
     }
     for name in [
         "results.json",
