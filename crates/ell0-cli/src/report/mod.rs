@@ -10,6 +10,7 @@ mod train;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use ell0::equation::Model;
 use ell0_data::write::write_whole;
 use serde_json::Value;
 
@@ -152,6 +153,26 @@ fn figures(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
         sections.push(Section::new(name.replace('-', " ")).text(says).svg(&svg));
     }
     Ok(("The method in figures".into(), sections))
+}
+
+/// The laws of all models in a folder, if there are any.
+fn equations(folder: &Path, heading: &str) -> Option<Section> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    files.sort();
+    let mut section = None;
+    for file in files {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        if let Ok(text) = std::fs::read_to_string(&file)
+            && let Ok(model) = Model::from_json(&text)
+        {
+            let so_far = section.unwrap_or_else(|| Section::new(heading));
+            section = Some(so_far.equations(&name, &model));
+        }
+    }
+    section
 }
 
 fn read(folder: &Path, name: &str) -> anyhow::Result<String> {

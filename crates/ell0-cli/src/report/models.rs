@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use ell0::equation::Model;
 use ell0_plot::{Axis, Chart, Figure, Series};
 use serde_json::Value;
 
-use super::{Section, json, lines, number, plain, read};
+use super::{Section, equations, json, lines, number, plain, read};
 
 /// Test error and open gates of every model over the epochs.
 fn learning(metrics: &[Value]) -> Figure {
@@ -82,28 +81,7 @@ pub fn sections(folder: &Path, config: &toml::Value) -> anyhow::Result<(String, 
     if !metrics.is_empty() {
         sections.push(Section::new("Learning").figure(&learning(&metrics)));
     }
-    let mut equations = Section::new("Equations");
-    let mut files: Vec<_> = std::fs::read_dir(folder.join("models"))
-        .map(|entries| entries.filter_map(|e| Some(e.ok()?.path())).collect())
-        .unwrap_or_default();
-    files.sort();
-    let mut any = false;
-    for file in files {
-        let name = file
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .to_string();
-        if let Ok(text) = std::fs::read_to_string(&file)
-            && let Ok(model) = Model::from_json(&text)
-        {
-            equations = equations.equations(&name, &model);
-            any = true;
-        }
-    }
-    if any {
-        sections.push(equations);
-    }
+    sections.extend(equations(&folder.join("models"), "Equations"));
     sections.push(Section::new("Settings").code(&read(folder, "config.toml")?));
     let title = match task {
         "reward" => "Reward models of the pendulum",

@@ -2,12 +2,11 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use ell0::equation::Model;
 use ell0_control::agent::Training;
 use ell0_plot::{Axis, Chart, Figure, Series};
 use serde_json::Value;
 
-use super::{Section, json, lines, number, plain, read};
+use super::{Section, equations, json, lines, number, plain, read};
 
 /// Episodes of each run, by its name.
 fn runs(metrics: &[Value]) -> BTreeMap<String, Vec<&Value>> {
@@ -141,28 +140,10 @@ pub fn sections(folder: &Path, config: &toml::Value) -> anyhow::Result<(String, 
                 .text("This run is not finished; what follows is what it has done so far."),
         ),
     }
-    let mut equations = Section::new("Policies in closed form");
-    let mut any = false;
-    let mut files: Vec<_> = std::fs::read_dir(folder.join("policies"))
-        .map(|entries| entries.filter_map(|e| Some(e.ok()?.path())).collect())
-        .unwrap_or_default();
-    files.sort();
-    for file in files {
-        let name = file
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .to_string();
-        if let Ok(text) = std::fs::read_to_string(&file)
-            && let Ok(model) = Model::from_json(&text)
-        {
-            equations = equations.equations(&name, &model);
-            any = true;
-        }
-    }
-    if any {
-        sections.push(equations);
-    }
+    sections.extend(equations(
+        &folder.join("policies"),
+        "Policies in closed form",
+    ));
     if !metrics.is_empty() {
         sections.push(Section::new("Learning").figure(&returns(&metrics)));
         let mut section = Section::new("Gates");
