@@ -225,3 +225,40 @@ fn what_is_no_run_has_no_report() {
         assert!(error.contains("it holds no run"), "{error}");
     }
 }
+
+/// Files that were changed by hand give a page or an error, never a panic.
+#[test]
+fn damaged_runs_do_not_panic() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let model = r#"{"format":"ell0-model","version":1,"inputs":["x"],"dynamics":"continuous","equations":[{"target":"x","expression":"-x"}]}"#;
+    let cases: [&[(&str, &str)]; 4] = [
+        &[
+            ("path.csv", "a\n,true\n"),
+            ("model.json", model),
+            ("config.toml", ""),
+        ],
+        &[(
+            "analysis.json",
+            r#"{"gain_margin":[],"equilibria":[{"eigenvalues":[[]]}]}"#,
+        )],
+        &[
+            ("config.toml", "[[agents]]\nname = 1\n"),
+            ("metrics.jsonl", "{}\n[]\n"),
+        ],
+        &[("config.toml", "task = 3\n"), ("results.json", "[1, {}]")],
+    ];
+    for (k, files) in cases.iter().enumerate() {
+        let run = folder.path().join(k.to_string());
+        fs::create_dir(&run).expect("a folder");
+        for (name, text) in *files {
+            fs::write(run.join(name), text).expect("written");
+        }
+        let output = Command::new(env!("CARGO_BIN_EXE_ell0"))
+            .arg("report")
+            .arg(&run)
+            .output()
+            .expect("the binary runs");
+        let code = output.status.code();
+        assert!(code == Some(0) || code == Some(1), "case {k}: {code:?}");
+    }
+}

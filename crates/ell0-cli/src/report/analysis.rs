@@ -59,7 +59,8 @@ pub fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
         sections.push(Section::new("Phase portrait").svg(&read(folder, "portrait.svg")?));
     }
     let mut facts = Vec::new();
-    if let Some(margin) = found["gain_margin"].as_array() {
+    let margin = &found["gain_margin"];
+    if margin.is_array() {
         facts.push(vec![
             "gain margin".to_string(),
             format!("{} to {}", number(&margin[0], 3), number(&margin[1], 3)),

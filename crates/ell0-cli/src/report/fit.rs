@@ -31,8 +31,10 @@ pub fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
         .lines()
         .skip(1)
         .filter(|l| l.ends_with(",true"))
-        .map(|line| {
-            let cells: Vec<&str> = line.rsplitn(9, ',').collect();
+        .map(|line| line.rsplitn(9, ',').collect::<Vec<&str>>())
+        // A file that was changed by hand may have fewer.
+        .filter(|cells| cells.len() == 9)
+        .map(|cells| {
             let short = |text: &str| {
                 let value = text.parse::<f64>();
                 value.map_or("–".into(), |v| format!("{v:.3e}"))

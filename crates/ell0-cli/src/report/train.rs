@@ -122,7 +122,7 @@ pub fn sections(folder: &Path, config: &toml::Value) -> anyhow::Result<(String, 
     let agents = config["agents"].as_array().cloned().unwrap_or_default();
     let environment = agents
         .first()
-        .and_then(|a| a["training"]["environment"].as_str())
+        .and_then(|a| a.get("training")?.get("environment")?.as_str())
         .unwrap_or("an environment");
     let metrics = lines(folder, "metrics.jsonl")?;
     let results = json(folder, "results.json")?;
