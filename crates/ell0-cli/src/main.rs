@@ -1,5 +1,6 @@
 //! `ell0`: sparse, closed-form models and control laws from the command line.
 
+mod clock;
 mod commands;
 mod data;
 mod progress;
@@ -43,7 +44,7 @@ enum Command {
     Analyze(Box<commands::analyze::Analyze>),
     Tutorial(commands::tutorial::Tutorial),
     Report(commands::report::ReportCommand),
-    Watch(commands::report::Watch),
+    Watch(commands::watch::Watch),
     Completions(commands::shell::Completions),
     Man(commands::shell::Man),
     Gates(commands::gates::Gates),

@@ -1,8 +1,11 @@
 //! Run directories, whole or not at all.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{File, TryLockError},
+    path::{Path, PathBuf},
+};
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use ell0_data::write::TEMPORARY;
 
 use crate::report;
@@ -29,8 +32,8 @@ pub fn may_replace(folder: &Path, ours: &[&str]) -> anyhow::Result<()> {
     let cannot = || format!("cannot read the folder {}", folder.display());
     for entry in std::fs::read_dir(folder).with_context(cannot)? {
         let name = entry.with_context(cannot)?.file_name();
-        // Left behind by a process that was killed.
-        if name.to_string_lossy().starts_with(TEMPORARY) {
+        // Left behind by a process that was killed, or by any.
+        if name.to_string_lossy().starts_with(TEMPORARY) || name == LOCK {
             continue;
         }
         ensure!(
@@ -41,6 +44,26 @@ pub fn may_replace(folder: &Path, ours: &[&str]) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+/// The file by which a process holds a folder.
+const LOCK: &str = ".lock";
+
+/// Keeps other processes from writing into the folder of a run, until it is dropped or the process ends, however it ends.
+pub struct Lock(#[expect(dead_code, reason = "the open file is the lock")] File);
+
+/// Takes hold of the folder of a run.
+pub fn lock(folder: &Path) -> anyhow::Result<Lock> {
+    let place = folder.join(LOCK);
+    let file = File::create(&place).with_context(|| format!("cannot write {}", place.display()))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => bail!(
+            "another process is writing to {}; wait for its end, or end it",
+            folder.display()
+        ),
+        // Some file systems know no locks: better to go on than to refuse.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(Lock(file)),
+    }
 }
 
 /// Makes the folder of a run that is written to while it goes on: it appears with its `config.toml` and the folders inside it, or not at all.

@@ -82,9 +82,14 @@ impl Target {
             return Ok(Target::Special(file));
         }
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+        let parent = parent.unwrap_or(Path::new("."));
+        if !parent.is_dir() {
+            let reason = format!("there is no folder {}", parent.display());
+            return Err(std::io::Error::other(reason));
+        }
         tempfile::Builder::new()
             .prefix(TEMPORARY)
-            .tempfile_in(parent.unwrap_or(Path::new(".")))
+            .tempfile_in(parent)
             .map(Target::Temporary)
     }
 

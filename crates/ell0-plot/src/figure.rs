@@ -57,15 +57,14 @@ impl Figure {
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" font-family=\"Ubuntu, 'Segoe UI', Helvetica, Arial, sans-serif\" fill=\"#1f2937\">\n<rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
         );
+        // Each chart is a drawing of its own, so that a page can set them under each other where there is no room side by side.
         for (k, chart) in self.charts.iter().enumerate() {
             let (column, row) = (k % self.columns, k / self.columns);
-            chart.draw(
-                &mut svg,
+            let place = (
                 8.0 + self.size.0 * column as f64,
                 8.0 + self.size.1 * row as f64,
-                self.size.0,
-                self.size.1,
             );
+            chart.draw(&mut svg, &format!("clip-{k}"), place, self.size);
         }
         svg + "</svg>\n"
     }

@@ -13,8 +13,11 @@
 
 mod axis;
 mod chart;
+mod draw;
 mod figure;
+mod series;
 
 pub use axis::{Axis, Scale};
-pub use chart::{Chart, Mark, Series, Shape};
+pub use chart::{Chart, Mark};
 pub use figure::{Error, Figure};
+pub use series::{Series, Shape};

@@ -14,3 +14,4 @@ pub mod simulate;
 pub mod stats;
 pub mod train;
 pub mod tutorial;
+pub mod watch;

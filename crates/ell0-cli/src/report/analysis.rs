@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ell0::equation::Model;
 use serde_json::Value;
 
 use super::{Section, json, number, plain, read};
@@ -14,10 +15,12 @@ fn list(values: &Value) -> String {
 
 pub fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
     let found = json(folder, "analysis.json")?.unwrap_or_default();
-    let subject = ["policy", "law"]
-        .into_iter()
-        .find(|k| found[*k].is_string());
-    let mut section = Section::new("Equilibria").code(&plain(&found[subject.unwrap_or("law")]));
+    let policy = found["policy"].is_string();
+    let subject = Section::new(if policy { "The policy" } else { "The law" });
+    let subject = match read(folder, "model.json").map(|text| Model::from_json(&text)) {
+        Ok(Ok(model)) => subject.equations("", &model),
+        _ => subject.code(&plain(&found[if policy { "policy" } else { "law" }])),
+    };
     let equilibria = found["equilibria"].as_array().cloned().unwrap_or_default();
     let rows: Vec<Vec<String>> = equilibria
         .iter()
@@ -50,11 +53,22 @@ pub fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
             ]
         })
         .collect();
-    section = section.table(
-        &["state", "", "eigenvalues", "of the grid ends there"],
-        &rows,
-    );
-    let mut sections = vec![section];
+    let names: Vec<String> = found["states"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(plain)
+        .collect();
+    let state = format!("state ({})", names.join(", "));
+    let mut header = vec![state.as_str(), "", "eigenvalues"];
+    let mut sections = vec![subject];
+    if policy {
+        header.push("of the grid ends there");
+        sections.push(Section::new("Equilibria").table(&header, &rows));
+    } else {
+        let rows: Vec<Vec<String>> = rows.iter().map(|row| row[..3].to_vec()).collect();
+        sections.push(Section::new("Fixed points").table(&header, &rows));
+    }
     if folder.join("portrait.svg").exists() {
         sections.push(Section::new("Phase portrait").svg(&read(folder, "portrait.svg")?));
     }
@@ -83,8 +97,24 @@ pub fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
             format!("{exponent:.4}"),
         ]);
     }
-    if let Some(time) = found["valid_prediction_time"]["mean"].as_f64() {
-        facts.push(vec!["valid prediction time".into(), format!("{time:.3}")]);
+    let validity = &found["valid_prediction_time"];
+    if validity.is_object() {
+        facts.push(vec![
+            "valid prediction time".into(),
+            number(&validity["mean"], 3),
+        ]);
+        facts.push(vec![
+            "in Lyapunov times".into(),
+            number(&validity["lyapunov_times"], 2),
+        ]);
+        facts.push(vec![
+            "starts, valid to the end".into(),
+            format!(
+                "{}, {}",
+                plain(&validity["starts"]),
+                plain(&validity["valid_to_the_end"])
+            ),
+        ]);
     }
     for p in found["parameters"].as_array().into_iter().flatten() {
         facts.push(vec![
@@ -93,7 +123,8 @@ pub fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
         ]);
     }
     if !facts.is_empty() {
-        sections.push(Section::new("Margins").table(&["", ""], &facts));
+        let heading = if policy { "Margins" } else { "Predictability" };
+        sections.push(Section::new(heading).table(&["", ""], &facts));
     }
     let region = &found["proved_region"];
     if region.is_object() {
@@ -117,7 +148,8 @@ pub fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
             Section::new("Proved region of attraction")
                 .text("Every trajectory that begins where dᵀPd is at most the level stays there and goes to the equilibrium: proved by interval branch and bound over the exact closed form.")
                 .code(&format!("P = [{}]", matrix.join("; ")))
-                .table(&["", ""], &rows),
+                .table(&["", ""], &rows)
+                .note("Boxes: into so many the set was cut until interval arithmetic could say of each that trajectories in it move inward. The last row is the level that a search for counter-examples at many points would have allowed."),
         );
     }
     let terms = found["terms"].as_array().cloned().unwrap_or_default();
@@ -137,7 +169,8 @@ pub fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
     }
     let title = match found["environment"].as_str() {
         Some(environment) => format!("A policy in {environment}"),
-        None => "Analysis".into(),
+        None if policy => "A policy in a learned model".into(),
+        None => format!("A law of {}", names.join(", ")),
     };
     Ok((title, sections))
 }

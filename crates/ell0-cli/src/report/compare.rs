@@ -1,17 +1,20 @@
 //! Several runs on one page: what they have in common first.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use ell0::equation::Model;
 use serde_json::Value;
 
-use super::{Section, json, lines, number, plain, train};
+use super::{Section, json, lines, models, number, plain, train};
 
 /// Tables over all runs, and the learning curves of training together.
-pub fn compare(folders: &[PathBuf]) -> anyhow::Result<Vec<Section>> {
+pub fn compare(folders: &[&Path]) -> anyhow::Result<Vec<Section>> {
     let mut sections = Vec::new();
-    let (mut policies, mut models, mut laws) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut policies, mut rows) = (Vec::new(), Vec::new());
+    let (mut laws, mut found_laws) = (Section::new("Laws"), false);
     let mut metrics: Vec<Value> = Vec::new();
+    // Curves of a single run need no comparison: they are on its own part of the page.
+    let mut trained = 0;
     for folder in folders {
         let name = folder.display().to_string();
         let results = json(folder, "results.json")?;
@@ -26,50 +29,46 @@ pub fn compare(folders: &[PathBuf]) -> anyhow::Result<Vec<Section>> {
                     policies.push([vec![name.clone()], cells].concat());
                 }
             } else if row.get("best_test_mse").is_some() {
-                models.push(vec![
+                rows.push(vec![
                     name.clone(),
                     plain(&row["model"]),
-                    number(&row["best_test_mse"], 5),
+                    models::error(&row["best_test_mse"]),
                     plain(&row["active"]),
                     number(&row["seconds"], 1),
                 ]);
             }
         }
+        let mut trains = false;
         for mut line in lines(folder, "metrics.jsonl")? {
             if line.get("run").is_some() {
                 line["run"] = Value::from(format!("{name} {}", plain(&line["run"])));
                 metrics.push(line);
+                trains = true;
             }
         }
+        trained += usize::from(trains);
         let file = folder.join("model.json");
         if let Ok(text) = std::fs::read_to_string(file)
             && let Ok(model) = Model::from_json(&text)
         {
-            for equation in model.equations() {
-                laws.push(vec![
-                    name.clone(),
-                    equation.target.clone(),
-                    equation.terms.len().to_string(),
-                    equation.expression.clone(),
-                ]);
-            }
+            laws = laws.equations(&name, &model);
+            found_laws = true;
         }
     }
     if !policies.is_empty() {
         let header = [&["run"][..], &train::HEADER].concat();
         let mut section = Section::new("Policies").table(&header, &policies);
-        if !metrics.is_empty() {
-            section = section.figure(&train::returns(&metrics));
+        if trained > 1 {
+            section = section.figure(&train::returns(&metrics, None));
         }
         sections.push(section);
     }
-    if !models.is_empty() {
+    if !rows.is_empty() {
         let header = ["run", "model", "test error", "active", "seconds"];
-        sections.push(Section::new("Models").table(&header, &models));
+        sections.push(Section::new("Models").table(&header, &rows));
     }
-    if !laws.is_empty() {
-        let header = ["run", "target", "terms", "law"];
-        sections.push(Section::new("Laws").table(&header, &laws));
+    if found_laws {
+        sections.push(laws);
     }
     Ok(sections)
 }

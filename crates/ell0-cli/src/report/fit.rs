@@ -52,6 +52,7 @@ pub fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
         &["target", "terms chosen", "training error", "held-out error"],
         &rows,
     );
+    path = path.note("The circle marks the law that was chosen: unless a number of terms or a price was asked for, the smallest whose error on held-out data is within one standard error of the least, or no larger than twice what noise and differencing leave in the targets themselves.");
     let settings = Section::new("Settings").code(&read(folder, "config.toml")?);
     let config: toml::Value = toml::from_str(&read(folder, "config.toml")?)?;
     let data = config

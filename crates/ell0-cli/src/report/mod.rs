@@ -15,7 +15,7 @@ use ell0_data::write::write_whole;
 use serde_json::Value;
 
 pub use compare::compare;
-pub use page::{Section, html};
+pub use page::{Section, html, is_page};
 
 /// The file of a report.
 pub const FILE: &str = "report.html";
@@ -23,14 +23,40 @@ pub const FILE: &str = "report.html";
 /// The file with the words that began a run.
 pub const COMMAND: &str = "command.txt";
 
-/// Stages of the whole tutorial, in their order: folders inside its folder.
-pub const STAGES: [(&str, &str); 5] = [
-    ("figures", "The method"),
-    ("dynamics", "Transition models"),
-    ("reward", "Reward models"),
-    ("policy", "Policies"),
-    ("analysis", "Analysis of the best policy"),
+/// Stages of the whole tutorial, in their order: folders inside its folder, what they are called, and what they show.
+pub const STAGES: [(&str, &str, &str); 5] = [
+    (
+        "figures",
+        "The method",
+        "How a count of parameters becomes something that can be trained: penalties, random gates, their densities, the gradients, and gates that close.",
+    ),
+    (
+        "dynamics",
+        "Transition models",
+        "Where the pendulum is after a step, from cos θ, sin θ, its speed and the torque: by a network, by a network with gates, and by equations from three libraries of terms, with sampled gates and by the exact method.",
+    ),
+    (
+        "reward",
+        "Reward models",
+        "The same for the reward of a step.",
+    ),
+    (
+        "policy",
+        "Policies",
+        "A network and three libraries of terms learn by acting (TD3) to swing the pendulum up and hold it. What is left of a library is a formula.",
+    ),
+    (
+        "analysis",
+        "Analysis of the best policy",
+        "What can be said of the best formula before it is put to work: where the loop rests, which states reach the top, and where that is proved.",
+    ),
 ];
+
+/// What the page of the whole tutorial begins with.
+const ABOUT: &str = "What L0 regularization does, from its pictures to a control law that is proved stable. Every parameter of a model gets a gate that can be exactly zero; training pays for each open gate, and what stays open is the model. The world is a pendulum that is to be swung up and held.";
+
+/// What is said of a quick one.
+const QUICK: &str = "This is the quick run, with 25 of 500 epochs and 140 of 250 episodes. Many gates of the networks and of the sampled dictionaries have not closed yet, and the published results beside them took the full time: `ell0 tutorial` takes it, too.";
 
 /// The drawings of the method, in the order of the seed.
 const FIGURES: [&str; 6] = [
@@ -59,9 +85,13 @@ pub fn command_line() -> String {
         .join(" ")
 }
 
+/// The title of the whole tutorial.
+const TUTORIAL: &str = "The ell0 tutorial";
+
 /// What a folder says about itself.
 pub struct Report {
     pub title: String,
+    about: Option<String>,
     pub command: Option<String>,
     pub sections: Vec<Section>,
 }
@@ -72,6 +102,7 @@ impl Report {
         let (title, sections) = sections(folder)
             .with_context(|| format!("cannot make a report of {}", folder.display()))?;
         Ok(Report {
+            about: (title == TUTORIAL).then(|| about(folder)),
             title,
             command: std::fs::read_to_string(folder.join(COMMAND))
                 .ok()
@@ -83,6 +114,7 @@ impl Report {
     pub fn html(&self, refresh: Option<u32>) -> String {
         html(
             &self.title,
+            self.about.as_deref(),
             self.command.as_deref(),
             &self.sections,
             refresh,
@@ -128,11 +160,11 @@ fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
         return figures(folder);
     }
     let mut all = Vec::new();
-    for (stage, name) in STAGES {
+    for (stage, name, about) in STAGES {
         let inside = folder.join(stage);
         if inside.is_dir() {
             let (_, sections) = sections(&inside)?;
-            all.extend(sections.into_iter().map(|s| s.under(name)));
+            all.extend(sections.into_iter().map(|s| s.within(name, about)));
         }
     }
     if all.is_empty() {
@@ -140,7 +172,17 @@ fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
             "it holds no run: expected the folder of `ell0 fit`, `train`, `tutorial` or `analyze`"
         );
     }
-    Ok(("The ell0 tutorial".into(), all))
+    Ok((TUTORIAL.into(), all))
+}
+
+/// What the whole tutorial shows.
+fn about(folder: &Path) -> String {
+    let config = std::fs::read_to_string(folder.join("config.toml")).unwrap_or_default();
+    let config: toml::Table = config.parse().unwrap_or_default();
+    match config.get("quick").and_then(toml::Value::as_bool) {
+        Some(true) => format!("{ABOUT}\n{QUICK}"),
+        _ => ABOUT.into(),
+    }
 }
 
 /// The drawings of the method.

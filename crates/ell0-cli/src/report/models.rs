@@ -31,7 +31,12 @@ fn learning(metrics: &[Value]) -> Figure {
     }
     Figure::new(vec![errors, active])
         .with_columns(1)
-        .with_size(860.0, 320.0)
+        .with_size(640.0, 290.0)
+}
+
+/// An error for a table.
+pub fn error(value: &Value) -> String {
+    value.as_f64().map_or("–".into(), |v| format!("{v:.2e}"))
 }
 
 pub fn sections(folder: &Path, config: &toml::Value) -> anyhow::Result<(String, Vec<Section>)> {
@@ -47,8 +52,9 @@ pub fn sections(folder: &Path, config: &toml::Value) -> anyhow::Result<(String, 
                 .map(|r| {
                     vec![
                         plain(&r["model"]),
-                        number(&r["best_train_mse"], 5),
-                        number(&r["best_test_mse"], 5),
+                        error(&r["best_train_mse"]),
+                        error(&r["best_test_mse"]),
+                        error(&r["all_terms_test_mse"]),
                         plain(&r["parameters"]),
                         plain(&r["active"]),
                         number(&r["flops"], 0),
@@ -60,13 +66,14 @@ pub fn sections(folder: &Path, config: &toml::Value) -> anyhow::Result<(String, 
                 "model",
                 "train error",
                 "test error",
+                "with all terms",
                 "parameters",
                 "active",
                 "operations",
                 "seconds",
             ];
             let mut section = Section::new("Results").table(&header, &rows);
-            section = section.note("Mean squared errors of the best epoch; active and operations after closed gates are removed.");
+            section = section.note("Mean squared errors of the best epoch; with all terms: the test error of least squares without any gate. Active parameters and operations are those that are left when closed gates are removed.");
             if folder.join("figure.svg").exists() {
                 section = section.svg(&read(folder, "figure.svg")?);
             }

@@ -28,7 +28,9 @@
     svg.addEventListener("pointermove", (event) => show(nearest(event.clientX, event.clientY), event.clientX, event.clientY));
     svg.addEventListener("pointerleave", () => { tip.hidden = true; });
   }
-  document.documentElement.dataset.charts = document.querySelectorAll("figure svg .chart").length;
+  document.documentElement.dataset.charts = document.querySelectorAll("figure svg.chart").length;
+  // For tests: whether the page is wider than the screen.
+  document.documentElement.dataset.wide = document.documentElement.scrollWidth > innerWidth;
   // For tests: points at the first datum.
   if (location.hash === "#point") {
     const datum = document.querySelector("figure svg .datum");

@@ -11,9 +11,20 @@ pub fn escaped(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
+/// How the last line of a page begins.
+const MADE_BY: &str = "Made by ell0 ";
+
+/// Whether a file is a page of ours.
+pub fn is_page(path: &std::path::Path) -> bool {
+    let text = std::fs::read_to_string(path);
+    text.is_ok_and(|t| t.starts_with("<!doctype html>") && t.contains(MADE_BY))
+}
+
 /// A part of a page under its own heading.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
+    /// The part of the page that it belongs to, and what is said at its beginning.
+    part: Option<(String, String)>,
     heading: String,
     html: String,
     drawings: usize,
@@ -22,15 +33,25 @@ pub struct Section {
 impl Section {
     pub fn new(heading: impl Into<String>) -> Self {
         Section {
+            part: None,
             heading: heading.into(),
             html: String::new(),
             drawings: 0,
         }
     }
 
-    /// The same under a longer heading, for pages of several runs.
-    pub fn under(mut self, name: &str) -> Self {
-        self.heading = format!("{name}: {}", self.heading);
+    /// The same in a part of a page, with a sentence on what the part shows.
+    pub fn within(mut self, part: &str, about: &str) -> Self {
+        self.part = Some((part.into(), about.into()));
+        self
+    }
+
+    /// The same on a page of several runs: its part is that of a run, and of the part that it had there.
+    pub fn under(mut self, run: &str) -> Self {
+        self.part = Some(match self.part {
+            Some((part, about)) => (format!("{run}: {part}"), about),
+            None => (run.into(), String::new()),
+        });
         self
     }
 
@@ -51,11 +72,12 @@ impl Section {
 
     /// The equations of a model under a name.
     pub fn equations(mut self, name: &str, model: &Model) -> Self {
-        let lines = model.mathml(5).join("\n");
-        self.html += &format!(
-            "<div class=\"equation\"><h3>{}</h3>\n{lines}\n</div>\n",
-            escaped(name)
-        );
+        if !name.is_empty() {
+            self.html += &format!("<h3>{}</h3>\n", escaped(name));
+        }
+        for line in model.mathml(5) {
+            self.html += &format!("<p class=\"equation\">{line}</p>\n");
+        }
         self
     }
 
@@ -78,15 +100,31 @@ impl Section {
         self.svg(&figure.svg())
     }
 
-    /// A drawing of ours.
+    /// A drawing of ours: its charts side by side, or under each other where there is no room.
     pub fn svg(mut self, svg: &str) -> Self {
-        // The clips of two drawings must not share a name, or one cuts the other.
-        let own = format!("{}-clip-", self.drawings);
-        let svg = svg
-            .replace("id=\"clip-", &format!("id=\"{own}"))
-            .replace("url(#clip-", &format!("url(#{own}"));
-        self.drawings += 1;
-        self.html += &format!("<figure>\n{svg}</figure>\n");
+        let charts: Vec<&str> = svg.split("<svg ").skip(2).collect();
+        let width = |text: &str| -> f64 {
+            let value = text
+                .split_once("width=\"")
+                .and_then(|t| t.1.split_once('"'));
+            value.and_then(|v| v.0.parse().ok()).unwrap_or(420.0)
+        };
+        let each = charts.first().map_or(420.0, |chart| width(chart));
+        let columns = (width(svg) / each).floor().max(1.0);
+        self.html += &format!("<figure style=\"--width: {each}px; --columns: {columns}\">\n");
+        for chart in charts {
+            let Some((chart, _)) = chart.split_once("</svg>") else {
+                continue;
+            };
+            // The clips of two drawings must not share a name, or one cuts the other.
+            let own = format!("{}-clip-", self.drawings);
+            let chart = chart
+                .replace("id=\"clip-", &format!("id=\"{own}"))
+                .replace("url(#clip-", &format!("url(#{own}"));
+            self.drawings += 1;
+            self.html += &format!("<svg {chart}</svg>\n");
+        }
+        self.html += "</figure>\n";
         self
     }
 }
@@ -94,6 +132,7 @@ impl Section {
 /// The whole page. `refresh` makes it ask for a newer one every so many seconds.
 pub fn html(
     title: &str,
+    about: Option<&str>,
     command: Option<&str>,
     sections: &[Section],
     refresh: Option<u32>,
@@ -110,11 +149,38 @@ pub fn html(
         include_str!("page.css"),
         escaped(title)
     );
+    for paragraph in about.unwrap_or("").split('\n').filter(|p| !p.is_empty()) {
+        page += &format!("<p>{}</p>\n", escaped(paragraph));
+    }
     if let Some(command) = command {
         page += &format!("<pre><code>{}</code></pre>\n", escaped(command));
     }
+    let mut parts: Vec<&(String, String)> = sections.iter().flat_map(|s| &s.part).collect();
+    parts.dedup();
+    if parts.len() > 1 {
+        page += "<nav>\n";
+        for (k, (part, _)) in parts.iter().enumerate() {
+            page += &format!("<a href=\"#part-{k}\">{}</a>\n", escaped(part));
+        }
+        page += "</nav>\n";
+    }
     page += "</header>\n";
+    let mut begun = 0;
     for (k, section) in sections.iter().enumerate() {
+        if let Some(part) = &section.part
+            && begun < parts.len()
+            && parts[begun] == part
+        {
+            let (name, about) = part;
+            page += &format!(
+                "<h2 class=\"part\" id=\"part-{begun}\">{}</h2>\n",
+                escaped(name)
+            );
+            if !about.is_empty() {
+                page += &format!("<p class=\"about\">{}</p>\n", escaped(about));
+            }
+            begun += 1;
+        }
         let mut html = section.html.clone();
         for drawing in 0..section.drawings {
             let (own, unique) = (format!("{drawing}-clip-"), format!("s{k}-{drawing}-clip-"));
@@ -128,7 +194,7 @@ pub fn html(
         );
     }
     page += &format!(
-        "<footer><p>Made by ell0 {}.</p></footer>\n</main>\n<script>\n{}</script>\n</body>\n</html>\n",
+        "<footer><p>{MADE_BY}{}.</p></footer>\n</main>\n<script>\n{}</script>\n</body>\n</html>\n",
         env!("CARGO_PKG_VERSION"),
         include_str!("page.js")
     );

@@ -17,9 +17,13 @@ fn runs(metrics: &[Value]) -> BTreeMap<String, Vec<&Value>> {
     runs
 }
 
-/// Training and evaluation return of every run.
-pub fn returns(metrics: &[Value]) -> Figure {
-    let chart = |title: &str| Chart::new(title, Axis::linear("episode"), Axis::linear("return"));
+/// Training and evaluation return of every run, beside what optimal control reaches.
+pub fn returns(metrics: &[Value], optimum: Option<f64>) -> Figure {
+    let last = metrics.iter().filter_map(|m| m["episode"].as_f64());
+    let last = last.fold(1.0, f64::max);
+    // The same episodes above each other.
+    let episodes = Axis::linear("episode").within(0.0, 1.02 * last);
+    let chart = |title: &str| Chart::new(title, episodes.clone(), Axis::linear("return"));
     let mut training = chart("Training return, mean of ten episodes");
     let mut evaluation = chart("Evaluation return");
     for (name, episodes) in runs(metrics) {
@@ -40,9 +44,13 @@ pub fn returns(metrics: &[Value]) -> Figure {
             .filter_map(|e| Some((e["episode"].as_f64()?, e["evaluation_return"].as_f64()?)));
         evaluation = evaluation.with(Series::dotted(&name, measured));
     }
+    if let Some(optimum) = optimum {
+        let level = [(0.0, optimum), (1.02 * last, optimum)];
+        evaluation = evaluation.with(Series::line("optimal control", level));
+    }
     Figure::new(vec![training, evaluation])
         .with_columns(1)
-        .with_size(860.0, 320.0)
+        .with_size(640.0, 270.0)
 }
 
 /// Open gates over the episodes: a row for each term, dense where its gate is likely open.
@@ -63,17 +71,19 @@ fn gates(name: &str, episodes: &[&Value], terms: &[String]) -> Option<Figure> {
         gates.iter().enumerate().map(gate).collect::<Vec<_>>()
     });
     let last = columns.last()?.0;
-    let mut chart = Chart::new(
+    let rows = if terms.len() == n {
+        Axis::categories(terms.iter().rev())
+    } else {
+        Axis::linear("").within(-0.5, n as f64 - 0.5)
+    };
+    let chart = Chart::new(
         format!("{name}: probability of each gate to be open"),
-        Axis::linear("episode").within(0.0, 1.3 * last),
-        Axis::linear("").within(-0.5, n as f64 - 0.5),
+        Axis::linear("episode").within(0.0, last + 0.5 * every as f64),
+        rows,
     )
     .with(Series::cells("gates", (every as f64, 1.0), cells));
-    let height = 60.0 + 17.0 * n as f64 + 40.0;
-    for (k, term) in terms.iter().enumerate().take(n) {
-        chart = chart.with_label(last + 0.5 * every as f64, (n - 1 - k) as f64, term);
-    }
-    Some(Figure::new(vec![chart]).with_size(860.0, height))
+    let height = 85.0 + 15.0 * n as f64;
+    Some(Figure::new(vec![chart]).with_size(640.0, height))
 }
 
 /// Names of the terms of a run's policy.
@@ -145,7 +155,11 @@ pub fn sections(folder: &Path, config: &toml::Value) -> anyhow::Result<(String, 
         "Policies in closed form",
     ));
     if !metrics.is_empty() {
-        sections.push(Section::new("Learning").figure(&returns(&metrics)));
+        let rows = results.as_ref().and_then(Value::as_array);
+        let optimum = rows
+            .and_then(|rows| rows.first())
+            .and_then(|r| Some(r["return_mean"].as_f64()? + r["gap"].as_f64()?));
+        sections.push(Section::new("Learning").figure(&returns(&metrics, optimum)));
         let mut section = Section::new("Gates");
         let mut drawn = 0;
         for (name, episodes) in runs(&metrics) {
@@ -157,7 +171,7 @@ pub fn sections(folder: &Path, config: &toml::Value) -> anyhow::Result<(String, 
             }
         }
         if drawn > 0 {
-            sections.push(section);
+            sections.push(section.note("A row for each term: dark is open, white is closed."));
         }
     }
     if folder.join("frontier.svg").exists() {

@@ -1,5 +1,7 @@
 //! The best gate for one term, everything else fixed.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use crate::gates::{GatePrior, HardConcrete};
 
 /// With other terms fixed, a term of unit size whose correlation with what is left is c has the expected error −c²·ρ(log α) at its best weight
@@ -28,6 +30,34 @@ pub(super) struct Vertex {
 const FAR: f64 = 20.0;
 const STEPS: usize = 2000;
 
+/// The settings of a gate from closed to open, without their costs. They take thousands of quadratures, more than all the rest of a path on few terms, and path after path asks for the same:
+/// those of the last gate are kept.
+fn settings(gate: &HardConcrete) -> Arc<[Vertex]> {
+    static LAST: Mutex<Option<(HardConcrete, Arc<[Vertex]>)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((known, settings)) = &*last
+        && known == gate
+    {
+        return settings.clone();
+    }
+    let setting = |step: usize| {
+        let log_alpha = -FAR + 2.0 * FAR * step as f64 / STEPS as f64;
+        let moments = gate.moments(log_alpha);
+        let square = moments.mean.powi(2);
+        Vertex {
+            log_alpha,
+            mean: moments.mean,
+            variance: moments.variance,
+            explained: square / (square + moments.variance),
+            cost: 0.0,
+            active: gate.prob_active(log_alpha),
+        }
+    };
+    let settings: Arc<[Vertex]> = (0..=STEPS).map(setting).collect();
+    *last = Some((*gate, settings.clone()));
+    settings
+}
+
 impl GateCurve {
     /// The curve for the expected L0: cost = P(active).
     pub fn expected_l0(gate: &HardConcrete) -> Self {
@@ -47,17 +77,11 @@ impl GateCurve {
 
     fn new(gate: &HardConcrete, cost: impl Fn(f64, f64) -> f64) -> Self {
         let mut vertices: Vec<Vertex> = Vec::new();
-        for step in 0..=STEPS {
-            let log_alpha = -FAR + 2.0 * FAR * step as f64 / STEPS as f64;
-            let moments = gate.moments(log_alpha);
-            let active = gate.prob_active(log_alpha);
+        for setting in settings(gate).iter() {
+            let logit = setting.log_alpha + gate.active_shift();
             let next = Vertex {
-                log_alpha,
-                mean: moments.mean,
-                variance: moments.variance,
-                explained: moments.mean.powi(2) / (moments.mean.powi(2) + moments.variance),
-                cost: cost(active, log_alpha + gate.active_shift()),
-                active,
+                cost: cost(setting.active, logit),
+                ..*setting
             };
             // Keep the hull convex: slopes increase.
             while let [.., a, b] = vertices[..]

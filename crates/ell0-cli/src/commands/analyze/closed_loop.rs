@@ -120,6 +120,7 @@ pub fn run(
     let mut place = None;
     if let Some(mut run_dir) = run_dir {
         run_dir.put("analysis.json", &text)?;
+        run_dir.put("model.json", policy.to_json())?;
         let figure = portrait::figure(
             plant,
             &map,

@@ -81,17 +81,27 @@ pub fn run(options: &Analyze, model: &Model) -> anyhow::Result<()> {
         })),
     });
     let text = serde_json::to_string_pretty(&object)? + "\n";
+    let mut place = None;
     if let Some(mut run_dir) = run_dir {
         run_dir.put("analysis.json", &text)?;
+        run_dir.put("model.json", model.to_json())?;
         run_dir.report()?;
-        run_dir.finish()?;
+        place = Some(run_dir.finish()?);
     }
     let mut out = stdout().lock();
     if options.json {
         out.write_all(text.as_bytes())?;
         return Ok(());
     }
-    print(&mut out, model, &points, exponent, validity.as_ref(), unit)
+    print(&mut out, model, &points, exponent, validity.as_ref(), unit)?;
+    if let Some(place) = place {
+        writeln!(
+            out,
+            "analysis.json and report.html are in {}",
+            place.display()
+        )?;
+    }
+    Ok(())
 }
 
 /// Times and states of a file.

@@ -23,11 +23,11 @@ use crate::report;
 #[derive(Args)]
 #[command(
     allow_negative_numbers = true,
+    group(clap::ArgGroup::new("what").args(["subject", "policy"]).required(true)),
     after_help = "Examples:\n  ell0 analyze runs/…/policies/seed0.json --env \"pendulum(g=9.81)\" --out analysis\n  ell0 analyze --policy \"2*tanh(-8*sin_theta - 2*theta_dot)\" --env \"pendulum(g=9.81)\"\n  ell0 analyze runs/lorenz-…/model.json --data held-out.csv"
 )]
 pub struct Analyze {
     /// Policy or law: a model.json, or the folder of a fit
-    #[arg(required_unless_present = "policy", conflicts_with = "policy")]
     subject: Option<PathBuf>,
     /// Policy as text, in the observations of the environment
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -70,6 +70,7 @@ fn bound(text: &str) -> Result<(String, f64, f64), String> {
 /// The files of an analysis.
 const OURS: &[&str] = &[
     "analysis.json",
+    "model.json",
     "portrait.svg",
     "portrait.png",
     report::FILE,

@@ -17,7 +17,13 @@ pub fn figure(
     let axis = |k: usize| {
         let (low, high) = plant.bounds.get(k).copied().unwrap_or((-1.0, 1.0));
         let name = plant.states.get(k).map_or("", String::as_str);
-        (Axis::linear(name).within(low, high), low, high)
+        // A little more than the bounds, so that what lies on them is seen whole.
+        let room = 0.02 * (high - low);
+        (
+            Axis::linear(name).within(low - room, high + room),
+            low,
+            high,
+        )
     };
     let ((x, x_low, x_high), (y, y_low, y_high)) = (axis(0), axis(1));
     let n = basin.points;
@@ -83,7 +89,7 @@ pub fn figure(
     for (x, y) in equilibria.iter().filter(|e| e.stable).map(at) {
         chart = chart.with_mark(x, y, "stable");
     }
-    Figure::new(vec![chart]).with_size(760.0, 560.0)
+    Figure::new(vec![chart]).with_size(640.0, 500.0)
 }
 
 /// The edge of a proved region in the plane of the first two states.

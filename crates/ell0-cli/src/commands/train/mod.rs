@@ -26,7 +26,7 @@ pub use self::{
 };
 use crate::{
     report,
-    run_dir::{begin, make_inside},
+    run_dir::{Lock, begin, lock, make_inside},
 };
 
 /// Learn a control policy by acting
@@ -39,14 +39,8 @@ use crate::{
 )]
 pub struct Train {
     /// Environment, for example "pendulum(g=9.81)"
-    #[arg(
-        long = "env",
-        value_name = "ENV",
-        required_unless_present = "resume",
-        default_value = "",
-        hide_default_value = true
-    )]
-    environment: String,
+    #[arg(long = "env", value_name = "ENV", required_unless_present = "resume")]
+    environment: Option<String>,
     /// What acts: a library such as "polynomial(3)", "network(256, 256)" or "sparse-network(256, 256)"; may be given several times
     #[arg(long, default_value = "polynomial(3)")]
     policy: Vec<String>,
@@ -117,7 +111,7 @@ impl Train {
         let mut agents = Vec::new();
         for policy in &self.policy {
             let mut training = TrainConfig {
-                environment: self.environment.clone(),
+                environment: self.environment.clone().unwrap_or_default(),
                 policy: policy.clone(),
                 episodes: self.episodes,
                 terms: self.terms,
@@ -170,7 +164,7 @@ impl Train {
             folder: self.out.clone().unwrap_or_else(|| {
                 let name = format!(
                     "train-{}-{}-seed{}",
-                    file_word(&self.environment),
+                    file_word(self.environment.as_deref().unwrap_or("")),
                     file_word(&self.policy.join("-")),
                     self.seed
                 );
@@ -180,14 +174,15 @@ impl Train {
             resume: self.resume,
             force: self.force,
         };
-        let plan = place.prepare(|| self.plan())?;
+        let (plan, _lock) = place.prepare(|| self.plan())?;
         let of_plan = &plan.agents[0].training.environment;
-        ensure!(
-            self.environment.is_empty() || of_plan == &self.environment,
-            "{} holds a run in {of_plan}, not in {}",
-            place.folder.display(),
-            self.environment
-        );
+        if let Some(asked) = &self.environment {
+            ensure!(
+                of_plan == asked,
+                "{} holds a run in {of_plan}, not in {asked}",
+                place.folder.display()
+            );
+        }
         let title = match self.policy.as_slice() {
             [policy] => policy.as_str(),
             _ => "policies",
@@ -221,7 +216,10 @@ pub struct Place {
 
 impl Place {
     /// What is to be done: what is asked for, or what the run in the folder began with.
-    pub fn prepare(&self, asked: impl FnOnce() -> anyhow::Result<Plan>) -> anyhow::Result<Plan> {
+    pub fn prepare(
+        &self,
+        asked: impl FnOnce() -> anyhow::Result<Plan>,
+    ) -> anyhow::Result<(Plan, Lock)> {
         let folder = &self.folder;
         ensure!(
             !folder.exists() || folder.is_dir(),
@@ -237,8 +235,9 @@ impl Place {
                 plan.command
             );
             plan.check()?;
+            let lock = lock(folder)?;
             make_inside(folder, INSIDE)?;
-            return Ok(plan);
+            return Ok((plan, lock));
         }
         let plan = asked()?;
         plan.check()?;
@@ -250,9 +249,11 @@ impl Place {
                 self.command,
                 folder.display()
             );
-            self.read()
-                .context("--force replaces only folders of runs: choose another --out")?
-                .throw_away(folder)?;
+            let old = self
+                .read()
+                .context("--force replaces only folders of runs: choose another --out")?;
+            let _lock = lock(folder)?;
+            old.throw_away(folder)?;
         }
         let head = format!(
             "# Made by ell0 {} with `ell0 {}`.\n\n",
@@ -260,7 +261,7 @@ impl Place {
             self.command
         );
         begin(folder, INSIDE, &(head + &toml::to_string(&plan)?))?;
-        Ok(plan)
+        Ok((plan, lock(folder)?))
     }
 
     fn read(&self) -> anyhow::Result<Plan> {

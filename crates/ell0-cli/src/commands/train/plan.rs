@@ -25,7 +25,7 @@ use super::{
     events::{self, Events},
     results::{self, Done, Row},
 };
-use crate::{report, run_dir::may_replace};
+use crate::{clock::Clock, report, run_dir::may_replace};
 
 /// Where a job puts its result; none inside if it was interrupted.
 type Slot = Mutex<Option<anyhow::Result<Option<Done>>>>;
@@ -157,14 +157,21 @@ impl Plan {
     /// Deletes the run of this plan, if the folder holds nothing else.
     pub fn throw_away(&self, folder: &Path) -> anyhow::Result<()> {
         may_replace(folder, OURS)?;
-        for (inside, extension) in INSIDE.iter().zip([".safetensors", ".json", ""]) {
+        let endings: [&[&str]; 3] = [&[".safetensors", ".seconds"], &[".json"], &[""]];
+        for (inside, endings) in INSIDE.iter().zip(endings) {
             let inside = folder.join(inside);
             if inside.exists() {
                 let jobs = self.jobs();
-                let names: Vec<String> = jobs.iter().map(|j| j.name.clone() + extension).collect();
+                let named = |j: &Job| {
+                    endings
+                        .iter()
+                        .map(|e| j.name.clone() + e)
+                        .collect::<Vec<_>>()
+                };
+                let names: Vec<String> = jobs.iter().flat_map(named).collect();
                 let ours: Vec<&str> = names.iter().map(String::as_str).collect();
                 may_replace(&inside, &ours)?;
-                if extension.is_empty() {
+                if endings == [""] {
                     for name in names.iter().map(|n| inside.join(n)).filter(|p| p.exists()) {
                         may_replace(&name, &[events::FILE])?;
                     }
@@ -274,7 +281,6 @@ impl Plan {
         bar: &ProgressBar,
         show: impl Fn(&[EpisodeRecord]) -> anyhow::Result<()>,
     ) -> anyhow::Result<Option<Done>> {
-        let began = Instant::now();
         let config = TrainConfig {
             seed: job.seed,
             ..job.agent.training.clone()
@@ -283,11 +289,16 @@ impl Plan {
         let grid = make(environment)?.evaluation_grid();
         let checkpoint = folder.join(format!("checkpoints/{}.safetensors", job.name));
         let mut training = resume(&checkpoint, &config)?;
+        let clock = Clock::new(&checkpoint);
+        let save = |training: &Training| -> anyhow::Result<()> {
+            write_whole(&checkpoint, &training.to_bytes()?)?;
+            clock.save()
+        };
         let mut events = Events::begin(&folder.join("events").join(&job.name), training.history())?;
         let mut saved = Instant::now();
         while !training.is_over() {
             if STOP.load(Ordering::Relaxed) {
-                write_whole(&checkpoint, &training.to_bytes()?)?;
+                save(&training)?;
                 return Ok(None);
             }
             let record = match training.episode() {
@@ -295,7 +306,7 @@ impl Plan {
                 Err(error) => {
                     // A world that breaks down leaves training as it was before the episode.
                     if matches!(error, ell0_control::Error::World { .. }) {
-                        write_whole(&checkpoint, &training.to_bytes()?)?;
+                        save(&training)?;
                     }
                     return Err(error.into());
                 }
@@ -309,7 +320,7 @@ impl Plan {
             bar.set_position(record.episode);
             bar.set_message(message(training.history()));
             if saved.elapsed() > SAVE_EVERY || training.is_over() {
-                write_whole(&checkpoint, &training.to_bytes()?)?;
+                save(&training)?;
                 saved = Instant::now();
             }
         }
@@ -343,7 +354,7 @@ impl Plan {
             env_steps: training.history().last().map_or(0, |e| e.env_steps),
             refinement_steps,
             fine_tuned: self.fine_tune,
-            seconds: began.elapsed().as_secs_f64(),
+            seconds: clock.seconds(),
         };
         Ok(Some(Done {
             row,

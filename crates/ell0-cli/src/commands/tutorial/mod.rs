@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     report,
-    run_dir::{begin, make_inside, may_replace},
+    run_dir::{Lock, begin, lock, make_inside, may_replace},
 };
 
 use self::{
@@ -44,7 +44,6 @@ use self::{
 /// The models are those of section 4.1 of Botteghi and Fasel, "Sparsifying parametric models with L0 regularization": a network, a network with gates, and dictionaries of polynomial and Fourier terms, trained on 1000 episodes of a random
 /// policy and tested on 100 others; beside them the same dictionaries by the exact method.
 #[derive(Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct Tutorial {
     #[command(subcommand)]
     what: Option<What>,
@@ -156,10 +155,29 @@ const OURS: &[&str] = &[
 
 const QUICK: u64 = 25;
 
+impl What {
+    fn name(&self) -> &'static str {
+        match self {
+            What::Dynamics(_) => "dynamics",
+            What::Reward(_) => "reward",
+            What::Policy(_) => "policy",
+            What::Figures(_) => "figures",
+        }
+    }
+}
+
 impl Tutorial {
     pub fn run(&self) -> anyhow::Result<()> {
         match &self.what {
             None => self.whole.run(),
+            Some(what) if self.whole.is_given() => Err(clap::Error::raw(
+                clap::error::ErrorKind::ArgumentConflict,
+                format!(
+                    "options stand after the stage: `ell0 tutorial {} --quick`\n",
+                    what.name()
+                ),
+            )
+            .into()),
             Some(What::Dynamics(options)) => options.run(Task::Dynamics),
             Some(What::Reward(options)) => options.run(Task::Reward),
             Some(What::Policy(policy)) => policy.run(),
@@ -178,7 +196,7 @@ impl Options {
     }
 
     /// Makes the folder, or reads what the run in it was begun with.
-    fn prepare(&self, task: Task, folder: &Path) -> anyhow::Result<Config> {
+    fn prepare(&self, task: Task, folder: &Path) -> anyhow::Result<(Config, Lock)> {
         ensure!(
             !folder.exists() || folder.is_dir(),
             "{} is a file; --out needs a folder",
@@ -202,6 +220,7 @@ impl Options {
                 task.name(),
                 folder.display()
             );
+            let _lock = lock(folder)?;
             throw_away(folder)?;
         }
         let head = format!(
@@ -210,10 +229,10 @@ impl Options {
             task.name()
         );
         begin(folder, INSIDE, &(head + &toml::to_string(&config)?))?;
-        Ok(config)
+        Ok((config, lock(folder)?))
     }
 
-    fn read_config(&self, task: Task, folder: &Path) -> anyhow::Result<Config> {
+    fn read_config(&self, task: Task, folder: &Path) -> anyhow::Result<(Config, Lock)> {
         let file = folder.join("config.toml");
         let text = std::fs::read_to_string(&file)
             .with_context(|| format!("{} holds no run to go on with", folder.display()))?;
@@ -234,13 +253,14 @@ impl Options {
             folder.display(),
             config.seed
         );
+        let lock = lock(folder)?;
         make_inside(folder, INSIDE)?;
-        Ok(config)
+        Ok((config, lock))
     }
 
     fn run(&self, task: Task) -> anyhow::Result<()> {
         let folder = self.folder(task);
-        let config = self.prepare(task, &folder)?;
+        let (config, _lock) = self.prepare(task, &folder)?;
         report::note_command(&folder)?;
         let began = Instant::now();
         let data = Data::collect(task, config.seed)?;

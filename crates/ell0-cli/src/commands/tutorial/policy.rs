@@ -76,6 +76,8 @@ impl Policy {
                     updates_after: 20,
                     lambda_from: 70,
                     lambda_full: 90,
+                    // There is less time for gates to close: they are dearer.
+                    lambda: 3.0 * training.lambda,
                     ..training
                 };
             }
@@ -116,7 +118,7 @@ impl Policy {
             resume: self.resume,
             force: self.force,
         };
-        let plan = place.prepare(|| self.plan())?;
+        let (plan, _lock) = place.prepare(|| self.plan())?;
         let done = place.carry_out(&plan, "Policies")?;
         let rows: Vec<&Row> = done.iter().map(|d| &d.row).collect();
         let mut screen = stdout().lock();

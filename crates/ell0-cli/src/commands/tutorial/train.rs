@@ -18,6 +18,8 @@ use ell0::{
 use ell0_data::write::write_whole;
 use serde::{Deserialize, Serialize};
 
+use crate::clock::Clock;
+
 use super::{
     data::Data,
     models::{Kind, Task, Terms},
@@ -141,11 +143,9 @@ impl Run<'_> {
         progress: impl FnMut(&EpochRecord),
     ) -> anyhow::Result<(Trainer<'d>, f64)> {
         let checkpoint = self.checkpoint(kind);
-        let clock_file = checkpoint.with_extension("seconds");
+        let clock = Clock::new(&checkpoint);
         let config = kind.config(self.task, self.epochs, self.seed, self.lambda_factor)?;
-        let (mut trainer, mut seconds) = if checkpoint.exists() {
-            let seconds = std::fs::read_to_string(&clock_file).ok();
-            let seconds = seconds.and_then(|s| s.trim().parse().ok()).unwrap_or(0.0);
+        let mut trainer = if checkpoint.exists() {
             let again = || {
                 format!(
                     "{} is not a checkpoint of this model and this run; delete it to train the model anew",
@@ -156,9 +156,9 @@ impl Run<'_> {
             let same = trainer.config() == &config
                 && trainer.model().architecture() == model.architecture();
             ensure!(same, again());
-            (trainer, seconds)
+            trainer
         } else {
-            (Trainer::new(model, config, train, Some(test))?, 0.0)
+            Trainer::new(model, config, train, Some(test))?
         };
         let mut watch = Watch {
             progress,
@@ -169,14 +169,12 @@ impl Run<'_> {
         }
         // The observer breaks off when it is time to save; the trainer goes on where it was.
         loop {
-            let began = Instant::now();
             let outcome = trainer.fit(&mut watch)?;
-            seconds += began.elapsed().as_secs_f64();
             trainer.save(&checkpoint)?;
-            write_whole(&clock_file, format!("{seconds}\n").as_bytes())?;
+            clock.save()?;
             watch.saved = Instant::now();
             if outcome != ell0::training::Outcome::Interrupted {
-                return Ok((trainer, seconds));
+                return Ok((trainer, clock.seconds()));
             }
         }
     }

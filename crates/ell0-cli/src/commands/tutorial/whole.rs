@@ -3,29 +3,38 @@
 use std::{
     path::{Path, PathBuf},
     process::Command,
-    time::Instant,
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
     report::{self, STAGES},
-    run_dir::may_replace,
+    run_dir::{Lock, begin, lock, may_replace},
 };
+
+/// Whether this process was asked to end.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// How often a stage is looked at, and how long one may take to save after a signal.
+const POLL: Duration = Duration::from_millis(20);
+const GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 pub struct Whole {
     /// Everything in under two minutes
     #[arg(long)]
     quick: bool,
-    /// Stages to leave out
+    /// Stages to leave out, with commas between them
     #[arg(long, value_delimiter = ',', value_enum)]
     skip: Vec<Stage>,
-    /// Seed of everything random
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    /// Seed of everything random [default: 0]
+    #[arg(long)]
+    seed: Option<u64>,
     /// Folder [default: runs/tutorial, or runs/tutorial-quick]; what is finished in it is not done again
     #[arg(long)]
     out: Option<PathBuf>,
@@ -36,7 +45,7 @@ pub struct Whole {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Stage {
-    /// The seed's explanatory figures
+    /// Penalties, gates and estimators, drawn
     Figures,
     /// Transition models
     Dynamics,
@@ -73,68 +82,148 @@ impl Stage {
     }
 }
 
+/// What a folder of the whole tutorial was begun with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Begun {
+    tutorial: Whose,
+    seed: u64,
+    quick: bool,
+}
+
+/// That a folder is one of the whole tutorial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Whose {
+    Whole,
+}
+
+/// What the whole tutorial leaves in its folder, besides the stages.
+const OURS: [&str; 3] = ["config.toml", report::FILE, report::COMMAND];
+
 impl Whole {
-    pub fn run(&self) -> anyhow::Result<()> {
-        let folder = self.out.clone().unwrap_or_else(|| {
-            let name = if self.quick {
-                "tutorial-quick"
-            } else {
-                "tutorial"
-            };
-            Path::new("runs").join(name)
-        });
+    /// Whether any option was given.
+    pub fn is_given(&self) -> bool {
+        let place = self.seed.is_some() || self.out.is_some();
+        self.quick || self.force || place || !self.skip.is_empty()
+    }
+
+    fn folder(&self) -> PathBuf {
+        let quick = if self.quick { "-quick" } else { "" };
+        let seed = match self.seed {
+            None | Some(0) => String::new(),
+            Some(seed) => format!("-seed{seed}"),
+        };
+        let name = format!("tutorial{seed}{quick}");
+        self.out
+            .clone()
+            .unwrap_or_else(|| Path::new("runs").join(name))
+    }
+
+    /// Makes the folder, or makes sure that it holds what is asked for; nothing is written into a folder that does not.
+    fn prepare(&self, folder: &Path) -> anyhow::Result<Lock> {
         ensure!(
             !folder.exists() || folder.is_dir(),
             "{} is a file; --out needs a folder",
             folder.display()
         );
-        if self.force && folder.exists() {
-            let ours: Vec<&str> = STAGES
-                .iter()
-                .map(|s| s.0)
-                .chain([report::FILE, report::COMMAND])
-                .collect();
-            may_replace(&folder, &ours)?;
-            std::fs::remove_dir_all(&folder)
+        let asked = Begun {
+            tutorial: Whose::Whole,
+            seed: self.seed.unwrap_or(0),
+            quick: self.quick,
+        };
+        let config = folder.join("config.toml");
+        let begun = || -> anyhow::Result<Begun> {
+            let text = std::fs::read_to_string(&config)?;
+            Ok(toml::from_str(&text)?)
+        };
+        if folder.exists() {
+            let begun = begun().with_context(|| {
+                format!(
+                    "{} is not the folder of an `ell0 tutorial`: choose another --out",
+                    folder.display()
+                )
+            })?;
+            let lock = lock(folder)?;
+            if !self.force {
+                ensure!(
+                    begun == asked,
+                    "{} holds the tutorial with seed {}{}: --force replaces it, another --out leaves it",
+                    folder.display(),
+                    begun.seed,
+                    if begun.quick {
+                        ", --quick"
+                    } else {
+                        ", not --quick"
+                    }
+                );
+                return Ok(lock);
+            }
+            let stages = STAGES.iter().map(|s| s.0);
+            may_replace(folder, &stages.chain(OURS).collect::<Vec<_>>())?;
+            std::fs::remove_dir_all(folder)
                 .with_context(|| format!("cannot replace {}", folder.display()))?;
         }
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot write the folder {}", folder.display()))?;
-        report::note_command(&folder)?;
+        let head = format!(
+            "# Made by ell0 {} with `ell0 tutorial`.\n\n",
+            env!("CARGO_PKG_VERSION")
+        );
+        begin(folder, &[], &(head + &toml::to_string(&asked)?))?;
+        lock(folder)
+    }
+
+    pub fn run(&self) -> anyhow::Result<()> {
+        let folder = self.folder();
         let stages: Vec<Stage> = Stage::ALL
             .into_iter()
             .filter(|s| !self.skip.contains(s))
             .collect();
+        ensure!(!stages.is_empty(), "--skip leaves nothing to do");
+        ensure!(
+            !stages.contains(&Stage::Analysis)
+                || stages.contains(&Stage::Policy)
+                || is_done(&folder, Stage::Policy),
+            "the analysis needs the policies: leave --skip policy out, or skip analysis, too"
+        );
+        let _lock = self.prepare(&folder)?;
+        report::note_command(&folder)?;
         let seconds = |stage: &Stage| {
             let (whole, quick) = stage.seconds();
             if self.quick { quick } else { whole }
         };
-        let left = |stages: &[Stage]| stages.iter().map(seconds).sum::<u64>();
+        let left = |stages: &[Stage]| {
+            let stages = stages.iter().filter(|s| !is_done(&folder, **s));
+            stages.map(seconds).sum::<u64>()
+        };
         println!("The plan, {} in all on two cores:", about(left(&stages)));
         for stage in &stages {
-            let done = if is_done(&folder, *stage) {
-                " (done)"
-            } else {
-                ""
-            };
             let what = STAGES[*stage as usize].1;
-            println!(
-                "  {:<9} {what}, {}{done}",
-                stage.name(),
+            let time = if is_done(&folder, *stage) {
+                "done".into()
+            } else {
                 about(seconds(stage))
-            );
+            };
+            println!("  {:<9} {what}, {time}", stage.name());
         }
         let began = Instant::now();
+        // Seconds that were planned for what was done here: how fast this machine is.
+        let mut planned = 0;
         for (k, stage) in stages.iter().enumerate() {
             if is_done(&folder, *stage) {
                 continue;
             }
+            let pace = match planned {
+                0 => 1.0,
+                planned => began.elapsed().as_secs_f64() / planned as f64,
+            };
+            let left = (left(&stages[k..]) as f64 * pace).ceil() as u64;
             println!(
                 "\n== {} ({} left)\n",
                 STAGES[*stage as usize].1,
-                about(left(&stages[k..]))
+                about(left)
             );
             self.stage(&folder, *stage)?;
+            planned += seconds(stage);
             // A page after each stage: there is something to look at early.
             report::write(&folder)?;
         }
@@ -152,7 +241,7 @@ impl Whole {
         let inside = folder.join(stage.name());
         let mut words: Vec<String> = Vec::new();
         let mut more = |text: &[&str]| words.extend(text.iter().map(|w| w.to_string()));
-        let seed = self.seed.to_string();
+        let seed = self.seed.unwrap_or(0).to_string();
         match stage {
             Stage::Analysis => {
                 let policy = best_policy(&folder.join(Stage::Policy.name()))?;
@@ -180,10 +269,33 @@ impl Whole {
         }
         more(&["--out", &inside.to_string_lossy()]);
         let program = std::env::current_exe().context("this program's own file")?;
-        let status = Command::new(program)
+        // Ctrl-C in a terminal reaches both processes: this one waits until the other has saved.
+        let _ = ctrlc::set_handler(|| {
+            STOP.store(true, Ordering::Relaxed);
+        });
+        let mut child = Command::new(program)
             .args(&words)
-            .status()
+            .spawn()
             .context("cannot start a stage")?;
+        let mut grace = GRACE;
+        let status = loop {
+            if let Some(status) = child.try_wait().context("a stage")? {
+                break status;
+            }
+            std::thread::sleep(POLL);
+            if STOP.load(Ordering::Relaxed) {
+                // A signal for this process alone does not reach the other one. What is saved stays whole, however it ends.
+                match grace.checked_sub(POLL) {
+                    Some(rest) => grace = rest,
+                    None => child.kill().context("cannot end a stage")?,
+                }
+            }
+        };
+        ensure!(
+            !STOP.load(Ordering::Relaxed),
+            "interrupted in the stage {}; the same command goes on with it",
+            stage.name()
+        );
         ensure!(
             status.success(),
             "the stage {} did not finish; the same command goes on with it, --skip {} leaves it out",

@@ -1,18 +1,14 @@
 //! `ell0 gates` as a user runs it.
 
-use std::process::{Command, Output};
+use std::{path::Path, process::Output};
 
 use serde_json::Value;
 
-fn ell0(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ell0"))
-        .args(arguments)
-        .output()
-        .expect("the binary runs")
-}
+use crate::text;
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+/// No folder matters here: nothing is written.
+fn ell0(arguments: &[&str]) -> Output {
+    crate::ell0(Path::new("."), arguments)
 }
 
 #[test]

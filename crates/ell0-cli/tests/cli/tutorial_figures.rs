@@ -1,13 +1,11 @@
 //! `ell0 tutorial figures` as a user runs it.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output},
-};
+use std::{fs, path::Path, process::Output};
 
 use ell0::gates::HardConcrete;
 use serde_json::Value;
+
+use crate::{ell0, number, numbers, text};
 
 const NAMES: [&str; 6] = [
     "penalties",
@@ -19,25 +17,10 @@ const NAMES: [&str; 6] = [
 ];
 
 fn figures(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ell0"))
-        .args(["tutorial", "figures", "--quick"])
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("the binary runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("UTF-8")
-}
-
-fn number(value: &Value) -> f64 {
-    value.as_f64().expect("a number")
-}
-
-fn numbers(value: &Value) -> Vec<f64> {
-    let values = value.as_array().expect("an array");
-    values.iter().map(number).collect()
+    ell0(
+        folder,
+        &[&["tutorial", "figures", "--quick"], arguments].concat(),
+    )
 }
 
 #[test]
@@ -167,31 +150,77 @@ fn the_same_seed_gives_the_same_files_and_nothing_of_others_is_replaced() {
 fn the_whole_tutorial_goes_stage_by_stage() {
     let folder = tempfile::tempdir().expect("a folder");
     let run = || {
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_ell0"))
-            .args([
-                "tutorial",
-                "--quick",
-                "--skip",
-                "dynamics,reward,policy,analysis",
-            ])
-            .args(["--out", "all"])
-            .current_dir(folder.path())
-            .output()
-            .expect("the binary runs");
-        let error = String::from_utf8_lossy(&output.stderr).to_string();
-        assert!(output.status.success(), "{error}");
-        String::from_utf8_lossy(&output.stdout).to_string()
+        let arguments = [
+            "tutorial",
+            "--quick",
+            "--skip",
+            "dynamics,reward,policy,analysis",
+            "--out",
+            "all",
+        ];
+        let output = ell0(folder.path(), &arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
     };
     let first = run();
     assert!(
-        first.contains("The plan, about") && !first.contains("(done)"),
+        first.contains("The plan, about") && !first.contains(", done"),
         "{first}"
     );
     let page = std::fs::read_to_string(folder.path().join("all/report.html")).expect("written");
-    assert!(page.contains("The method: penalties") && page.contains("ell0 tutorial --quick"));
+    assert!(page.contains(">The method</h2>") && page.contains("ell0 tutorial --quick"));
     let second = run();
     assert!(
-        second.contains("(done)") && !second.contains("== The method"),
+        second.contains(", done") && !second.contains("== The method"),
         "{second}"
     );
+    // Another seed, or another budget, is another tutorial: it is not done.
+    for other in [&["--quick", "--seed", "1"][..], &[]] {
+        let arguments = [&["tutorial", "--out", "all"], other].concat();
+        let output = ell0(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output.stderr).contains("holds the tutorial with seed 0, --quick"));
+    }
+}
+
+/// What cannot be done is said before anything is written.
+#[test]
+fn the_whole_tutorial_asks_before_it_writes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mine = folder.path().join("mine");
+    fs::create_dir(&mine).expect("a folder");
+    fs::write(mine.join("notes.txt"), "mine").expect("written");
+    let cases: [(&[&str], &str); 4] = [
+        (
+            &["--out", "mine"],
+            "is not the folder of an `ell0 tutorial`",
+        ),
+        (
+            &["--out", "mine", "--force"],
+            "is not the folder of an `ell0 tutorial`",
+        ),
+        (
+            &["--out", "new", "--skip", "figures,dynamics,reward,policy"],
+            "the analysis needs the policies",
+        ),
+        (
+            &[
+                "--out",
+                "new",
+                "--skip",
+                "figures,dynamics,reward,policy,analysis",
+            ],
+            "leaves nothing to do",
+        ),
+    ];
+    for (options, says) in cases {
+        let output = ell0(folder.path(), &[&["tutorial"], options].concat());
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output.stderr).contains(says), "{options:?}");
+        assert!(!folder.path().join("new").exists());
+    }
+    assert_eq!(fs::read_dir(&mine).expect("a folder").count(), 1);
+    let output = ell0(folder.path(), &["tutorial", "--quick", "dynamics"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("`ell0 tutorial dynamics --quick`"));
 }

@@ -8,17 +8,11 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use crate::{command, text};
+
 fn ell0(folder: &Path, arguments: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_ell0"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("the binary runs");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let output = crate::ell0(folder, arguments);
+    assert!(output.status.success(), "{}", text(&output.stderr));
     output
 }
 
@@ -78,8 +72,13 @@ fn runs(folder: &Path) -> Vec<(&'static str, usize)> {
             "analyze", "--policy", policy, "--env", "pendulum", "--out", "analyze",
         ],
     );
+    let skip = "dynamics,reward,policy,analysis";
+    ell0(
+        folder,
+        &["tutorial", "--quick", "--skip", skip, "--out", "tutorial"],
+    );
     // Name, and number of charts.
-    vec![("fit", 3), ("train", 3), ("analyze", 1)]
+    vec![("fit", 3), ("train", 3), ("analyze", 1), ("tutorial", 20)]
 }
 
 #[test]
@@ -91,8 +90,8 @@ fn every_run_has_a_page_that_a_browser_draws() {
         &["report", "train", "fit", "--out", "both.html"],
     );
     let both = fs::read_to_string(folder.path().join("both.html")).expect("written");
-    assert!(both.contains("2 runs side by side") && both.contains("<h2>Laws</h2>"));
-    let mut pages = vec![(folder.path().join("both.html"), "both", 3 + 3 + 2)];
+    assert!(both.contains("2 runs compared") && both.contains("<h2>Laws</h2>"));
+    let mut pages = vec![(folder.path().join("both.html"), "both", 3 + 3)];
     for (name, charts) in runs {
         let page = folder.path().join(name).join("report.html");
         let text = fs::read_to_string(&page).expect("written");
@@ -143,7 +142,11 @@ fn every_run_has_a_page_that_a_browser_draws() {
             folder.path(),
             &["--window-size=1000,2000", &picture, &url],
         );
-        // A phone: nothing is wider than the screen.
+        // A phone: the page is no wider than the screen; what is wider scrolls inside it.
+        let small = ["--window-size=420,1600", "--dump-dom", &url];
+        let dom = chromium(browser, folder.path(), &small);
+        let dom = String::from_utf8_lossy(&dom.stdout).to_string();
+        assert!(dom.contains("data-wide=\"false\""), "{name} is too wide");
         let picture = format!(
             "--screenshot={}",
             pictures.join(format!("{name}-phone.png")).display()
@@ -175,9 +178,7 @@ fn a_run_can_be_watched() {
     ];
     ell0(folder.path(), &train);
     fs::remove_file(folder.path().join("train/results.json")).expect("there");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_ell0"))
-        .args(["watch", "train"])
-        .current_dir(folder.path())
+    let mut child = command(folder.path(), &["watch", "train"])
         .stdout(Stdio::piped())
         .spawn()
         .expect("the binary runs");
@@ -193,7 +194,7 @@ fn a_run_can_be_watched() {
     assert!(address.starts_with("127.0.0.1:"), "{line}");
     let get = |path: &str| {
         let mut stream = TcpStream::connect(&address).expect("it listens");
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").expect("sent");
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").expect("sent");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
         answer
@@ -206,22 +207,72 @@ fn a_run_can_be_watched() {
     fs::write(folder.path().join("train/results.json"), "[]").expect("written");
     assert!(!get("/").contains("Under way"));
     assert!(get("/../secret").starts_with("HTTP/1.1 404"));
+    assert!(get("/?x=1").starts_with("HTTP/1.1 200") && get("/report.html").contains("<html"));
     assert!(get("/metrics.jsonl").contains("\"episode\":60"));
+    // A client that says nothing keeps nobody waiting, and what is no request of ours is refused.
+    let _silent: Vec<TcpStream> = (0..5)
+        .map(|_| TcpStream::connect(&address).expect("it listens"))
+        .collect();
+    let raw = |request: &str| {
+        let mut stream = TcpStream::connect(&address).expect("it listens");
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        answer
+    };
+    let began = std::time::Instant::now();
+    let head = raw("HEAD / HTTP/1.1\r\nHost: localhost:1\r\n\r\n");
+    assert!(head.starts_with("HTTP/1.1 200") && !head.contains("<html"));
+    // Silent clients are given three seconds each; this one did not wait for all of them.
+    assert!(began.elapsed() < std::time::Duration::from_secs(10));
+    for (request, status) in [
+        ("POST / HTTP/1.1\r\nHost: localhost\r\n\r\n", "405"),
+        ("nonsense\r\n\r\n", "400"),
+        ("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", "403"),
+        ("GET /no HTTP/1.1\r\n\r\n", "404"),
+    ] {
+        let answer = raw(request);
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{request}: {answer}"
+        );
+    }
+    assert!(raw(&format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(40_000))).len() < 1000);
     let _ = child.kill();
     let _ = child.wait();
+}
+
+#[test]
+fn a_report_replaces_only_reports() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lorenz = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/lorenz.csv");
+    let fit = ["fit", lorenz, "--states", "x,y,z", "--out", "fit"];
+    ell0(folder.path(), &fit);
+    let place = folder.path().join("notes.html");
+    fs::write(&place, "mine").expect("written");
+    let report = ["report", "fit", "--out", "notes.html"];
+    let refused = crate::ell0(folder.path(), &report);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("no page of ell0; --force"));
+    assert_eq!(fs::read_to_string(&place).expect("there"), "mine");
+    ell0(folder.path(), &[&report[..], &["--force"]].concat());
+    // Now it is one, and may be replaced.
+    ell0(folder.path(), &report);
+    let nowhere = crate::ell0(folder.path(), &["report", "fit", "--out", "no/page.html"]);
+    let error = text(&nowhere.stderr);
+    assert!(error.contains("there is no folder no"), "{error}");
+    // A run that is named twice is shown once.
+    let twice = ell0(folder.path(), &["report", "fit", "./fit"]);
+    assert!(text(&twice.stderr).contains("named twice"));
 }
 
 #[test]
 fn what_is_no_run_has_no_report() {
     let folder = tempfile::tempdir().expect("a folder");
     for command in ["report", "watch"] {
-        let output = Command::new(env!("CARGO_BIN_EXE_ell0"))
-            .args([command, "."])
-            .current_dir(folder.path())
-            .output()
-            .expect("the binary runs");
+        let output = crate::ell0(folder.path(), &[command, "."]);
         assert_eq!(output.status.code(), Some(1));
-        let error = String::from_utf8_lossy(&output.stderr).to_string();
+        let error = text(&output.stderr);
         assert!(error.contains("it holds no run"), "{error}");
     }
 }
@@ -253,11 +304,7 @@ fn damaged_runs_do_not_panic() {
         for (name, text) in *files {
             fs::write(run.join(name), text).expect("written");
         }
-        let output = Command::new(env!("CARGO_BIN_EXE_ell0"))
-            .arg("report")
-            .arg(&run)
-            .output()
-            .expect("the binary runs");
+        let output = crate::ell0(&run, &["report", "."]);
         let code = output.status.code();
         assert!(code == Some(0) || code == Some(1), "case {k}: {code:?}");
     }

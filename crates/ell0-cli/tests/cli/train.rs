@@ -1,26 +1,10 @@
 //! `ell0 train`, `evaluate`, `rollout` and `optimum` as a user runs them.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output},
-};
+use std::fs;
 
 use serde_json::Value;
 
-fn ell0(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ell0"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("the binary runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("UTF-8")
-}
-
-const LAW: &str = "2*tanh(-4.66*sin_theta - 0.5*theta_dot - 3.82*cos_theta*theta_dot - 12.31*cos_theta*sin_theta)";
+use crate::{LAW, command, ell0, text};
 
 fn policy(expression: &str) -> String {
     format!(
@@ -189,23 +173,25 @@ fn a_short_training_repeats_and_leaves_its_policy() {
         assert_eq!(read("one"), read("other"), "{name}");
     }
     // Killed and resumed, it ends the same.
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ell0"));
-    command
-        .args([
-            "train",
-            "--env",
-            "pendulum(g=9.81)",
-            "--policy",
-            "polynomial(2)",
-            "--episodes",
-            "56",
-            "--updates",
-            "20",
-        ])
-        .args(["--seeds", "2", "--out", "killed"])
-        .current_dir(folder.path())
-        .stderr(std::process::Stdio::null());
-    let mut child = command.spawn().expect("the binary runs");
+    let train = [
+        "train",
+        "--env",
+        "pendulum(g=9.81)",
+        "--policy",
+        "polynomial(2)",
+        "--episodes",
+        "56",
+        "--updates",
+        "20",
+        "--seeds",
+        "2",
+        "--out",
+        "killed",
+    ];
+    let mut child = command(folder.path(), &train)
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the binary runs");
     // A busy machine may be slow to begin.
     while !folder.path().join("killed/config.toml").exists() {
         std::thread::sleep(std::time::Duration::from_millis(5));

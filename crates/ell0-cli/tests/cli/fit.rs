@@ -1,25 +1,13 @@
 //! `ell0 fit` as a user runs it.
 
-use std::{
-    fmt::Write,
-    fs,
-    path::Path,
-    process::{Command, Output},
-};
+use std::{fmt::Write, fs, path::Path, process::Output};
 
 use serde_json::Value;
 
-fn fit(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ell0"))
-        .arg("fit")
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("the binary runs")
-}
+use crate::{ell0, text};
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+fn fit(folder: &Path, arguments: &[&str]) -> Output {
+    ell0(folder, &[&["fit"], arguments].concat())
 }
 
 /// A damped oscillator x'' = −x − 0.2 x' with a control on it, by small steps of the midpoint rule.
@@ -450,11 +438,7 @@ fn runs_repeat_and_formats_agree() {
 fn statistics_made_in_parts_give_the_law_of_the_whole() {
     let folder = tempfile::tempdir().expect("a folder");
     let ell0 = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_ell0"))
-            .args(arguments)
-            .current_dir(folder.path())
-            .output()
-            .expect("the binary runs");
+        let output = crate::ell0(folder.path(), arguments);
         assert!(
             output.status.success(),
             "{arguments:?}: {}",
@@ -739,11 +723,8 @@ fn sampled_gates_find_the_terms() {
 fn a_full_disk_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("data.csv"), oscillator(500, 1.0)).expect("written");
-    let output = Command::new(env!("CARGO_BIN_EXE_ell0"))
-        .args(["stats", "data.csv", "--states", "x,v", "--out", "/dev/full"])
-        .current_dir(folder.path())
-        .output()
-        .expect("the binary runs");
+    let arguments = ["stats", "data.csv", "--states", "x,v", "--out", "/dev/full"];
+    let output = ell0(folder.path(), &arguments);
     assert_eq!(output.status.code(), Some(1));
     assert!(
         text(&output.stderr).contains("cannot write /dev/full"),

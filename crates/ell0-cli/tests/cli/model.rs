@@ -1,22 +1,8 @@
 //! `ell0 show`, `predict`, `score` and `simulate` as a user runs them.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output},
-};
+use std::fs;
 
-fn ell0(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ell0"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("the binary runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("UTF-8")
-}
+use crate::{ell0, text};
 
 /// A folder with three models and a table.
 fn folder() -> tempfile::TempDir {

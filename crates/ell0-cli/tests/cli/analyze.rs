@@ -1,31 +1,10 @@
 //! `ell0 analyze` as a user runs it.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output},
-};
+use std::fs;
 
 use serde_json::Value;
 
-const LAW: &str = "2*tanh(-4.66*sin_theta - 0.5*theta_dot - 3.82*cos_theta*theta_dot - 12.31*cos_theta*sin_theta)";
-
-fn ell0(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ell0"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("the binary runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("UTF-8")
-}
-
-fn numbers(value: &Value) -> Vec<f64> {
-    let list = value.as_array().expect("a list");
-    list.iter().map(|v| v.as_f64().expect("a number")).collect()
-}
+use crate::{LAW, ell0, numbers, text};
 
 #[test]
 fn a_policy_as_text_is_analysed() {

@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use crate::LAW;
 use ell0::{
     equation::{Dynamics, Expression, Model},
     gates::Penalty,
@@ -22,8 +23,6 @@ pub struct Subject {
 }
 
 const ROWS: usize = 256;
-
-pub const POLICY: &str = "2*tanh(-4.66*sin_theta - 0.5*theta_dot - 3.82*cos_theta*theta_dot - 12.31*cos_theta*sin_theta)";
 
 /// Writes a model file.
 pub fn write(folder: &Path, name: &str, inputs: &[&str], equations: &[(&str, &str)]) -> Model {
@@ -70,7 +69,7 @@ pub fn subjects(folder: &Path) -> Vec<Subject> {
         model(
             "policy.json",
             &["cos_theta", "sin_theta", "theta_dot"],
-            &[("torque", POLICY)],
+            &[("torque", LAW)],
             false,
         ),
         model(

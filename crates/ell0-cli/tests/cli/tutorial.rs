@@ -1,28 +1,10 @@
 //! `ell0 collect` and `ell0 tutorial` as a user runs them.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::Path,
-    process::{Command, Output, Stdio},
-    time::Duration,
-};
+use std::{collections::BTreeMap, fs, path::Path, process::Stdio, time::Duration};
 
 use serde_json::Value;
 
-fn ell0(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ell0"));
-    command.args(arguments).current_dir(folder);
-    command
-}
-
-fn run(folder: &Path, arguments: &[&str]) -> Output {
-    ell0(folder, arguments).output().expect("the binary runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("UTF-8")
-}
+use crate::{command, ell0, text};
 
 #[test]
 fn collected_experience_gives_the_law_of_the_pendulum() {
@@ -37,7 +19,7 @@ fn collected_experience_gives_the_law_of_the_pendulum() {
             "--out",
             out,
         ];
-        let output = run(folder.path(), &arguments);
+        let output = ell0(folder.path(), &arguments);
         assert!(output.status.success(), "{}", text(&output.stderr));
         fs::read(folder.path().join(out)).expect("written")
     };
@@ -52,7 +34,7 @@ fn collected_experience_gives_the_law_of_the_pendulum() {
     assert_eq!(csv.lines().count(), 1 + 300 * 200);
     let last = csv.lines().last().expect("a row");
     assert!(last.ends_with(",0,1,299,199"), "{last}");
-    let output = run(
+    let output = ell0(
         folder.path(),
         &[
             "fit",
@@ -105,7 +87,7 @@ fn collected_experience_gives_the_law_of_the_pendulum() {
             "0 is not in",
         ),
     ] {
-        let output = run(folder.path(), &arguments);
+        let output = ell0(folder.path(), &arguments);
         assert_eq!(output.status.code(), Some(code));
         assert!(
             text(&output.stderr).contains(words),
@@ -152,7 +134,7 @@ fn a_killed_run_resumes_to_the_same_bits() {
         let arguments = [
             "tutorial", "reward", "--epochs", "8", "--seed", "3", "--out", out,
         ];
-        ell0(folder.path(), &arguments)
+        command(folder.path(), &arguments)
     };
     let whole = begin("whole").output().expect("the binary runs");
     assert!(whole.status.success(), "{}", text(&whole.stderr));
@@ -167,9 +149,9 @@ fn a_killed_run_resumes_to_the_same_bits() {
         assert!(shown.contains(words), "{shown}");
     }
     let mut killed = 0;
-    let mut command = begin("parts");
+    let mut next = begin("parts");
     for milliseconds in [150, 1300, 1700, 2300, 900] {
-        let mut child = command
+        let mut child = next
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -184,13 +166,13 @@ fn a_killed_run_resumes_to_the_same_bits() {
         }
         let _ = child.kill();
         let _ = child.wait();
-        command = ell0(
+        next = command(
             folder.path(),
             &["tutorial", "reward", "--resume", "--out", "parts"],
         );
     }
     assert!(killed >= 2, "killed {killed} times");
-    let resumed = command.output().expect("the binary runs");
+    let resumed = next.output().expect("the binary runs");
     assert!(resumed.status.success(), "{}", text(&resumed.stderr));
     let (one, other) = (
         contents(&folder.path().join("whole")),
@@ -235,7 +217,7 @@ fn a_killed_run_resumes_to_the_same_bits() {
         ),
     ] {
         let arguments = [&["tutorial", "reward"], &arguments[..]].concat();
-        let output = run(folder.path(), &arguments);
+        let output = ell0(folder.path(), &arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         assert!(
             text(&output.stderr).contains(words),
@@ -246,7 +228,7 @@ fn a_killed_run_resumes_to_the_same_bits() {
     // What belongs to another run, another model or nobody is neither used nor deleted.
     let whole = folder.path().join("whole");
     let resume = |words: &str| {
-        let output = run(
+        let output = ell0(
             folder.path(),
             &["tutorial", "reward", "--resume", "--out", "whole"],
         );
@@ -280,7 +262,7 @@ fn a_killed_run_resumes_to_the_same_bits() {
     .expect("copied");
     resume("is not a checkpoint of this model");
     fs::write(&network, &kept).expect("written");
-    let output = run(
+    let output = ell0(
         folder.path(),
         &[
             "tutorial", "reward", "--resume", "--out", "whole", "--seed", "4",
@@ -288,7 +270,7 @@ fn a_killed_run_resumes_to_the_same_bits() {
     );
     assert!(text(&output.stderr).contains("holds a run with seed 3"));
     fs::write(whole.join("models/thesis.txt"), "mine").expect("written");
-    let output = run(
+    let output = ell0(
         folder.path(),
         &[
             "tutorial", "reward", "--epochs", "1", "--out", "whole", "--force",
@@ -300,9 +282,48 @@ fn a_killed_run_resumes_to_the_same_bits() {
         text(&output.stderr)
     );
     assert!(whole.join("models/thesis.txt").exists());
-    let output = run(
+    let output = ell0(
         folder.path(),
         &["tutorial", "dynamics", "--resume", "--out", "whole"],
     );
     assert!(text(&output.stderr).contains("holds a run of `ell0 tutorial reward`"));
+}
+
+/// Two processes do not write into one folder, and an end by a signal says how to go on.
+#[cfg(unix)]
+#[test]
+fn a_folder_belongs_to_one_process_at_a_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let whole = ["tutorial", "--quick", "--skip", "figures", "--out", "all"];
+    let first = command(folder.path(), &whole)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    while !folder.path().join("all/dynamics/.lock").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let stage = ["tutorial", "dynamics", "--resume", "--out", "all/dynamics"];
+    for arguments in [&whole[..], &stage] {
+        let second = ell0(folder.path(), arguments);
+        assert_eq!(second.status.code(), Some(1));
+        let error = text(&second.stderr);
+        assert!(error.contains("another process is writing to"), "{error}");
+    }
+    // The signal reaches the first process alone; its stage ends, too.
+    let interrupt = ["-INT", &first.id().to_string()];
+    let sent = std::process::Command::new("kill").args(interrupt).status();
+    assert!(sent.expect("kill runs").success());
+    let ended = first.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(1));
+    let error = text(&ended.stderr);
+    assert!(
+        error.contains("interrupted in the stage dynamics; the same command goes on with it"),
+        "{error}"
+    );
+    let after = ell0(folder.path(), &[&stage[..], &["--json"]].concat());
+    assert!(
+        after.status.success() || !text(&after.stderr).contains("another process"),
+        "the stage is still running"
+    );
 }

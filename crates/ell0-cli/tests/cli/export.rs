@@ -1,14 +1,13 @@
 //! `ell0 export`: what it writes is compiled and run with the tools of each language, and compared with the model itself.
 
-#[path = "export/models.rs"]
 mod models;
-#[path = "export/tools.rs"]
 mod tools;
 
 use std::{fs, path::Path};
 
+use crate::ell0;
 use models::{Subject, subjects};
-use tools::{compare, ell0, python, rows, run, stderr, stdout, table};
+use tools::{compare, python, rows, run, stderr, stdout, table};
 
 /// Exports a subject in a format, with more arguments.
 fn export(folder: &Path, subject: &Subject, format: &str, more: &[&str]) {

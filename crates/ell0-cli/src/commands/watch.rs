@@ -1,0 +1,180 @@
+//! `ell0 watch`: the page of a run that is under way, on a loopback address.
+
+use std::{
+    io::{ErrorKind, Read, Write},
+    net::{Ipv4Addr, TcpListener, TcpStream},
+    path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, ensure};
+use clap::Args;
+
+use crate::report::{FILE, Report};
+
+/// Show a run that is under way in the browser, always current
+///
+/// Serves its report on a loopback address: nobody else on the network can see it. Ctrl-C ends it.
+#[derive(Args)]
+pub struct Watch {
+    /// Folder of the run
+    folder: PathBuf,
+    /// Port [default: one that is free]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    port: u16,
+    /// Seconds between two looks
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    every: u32,
+}
+
+/// A request must be here within this time, however slowly it comes.
+const DEADLINE: Duration = Duration::from_secs(3);
+
+/// The longest request, in bytes: those of browsers are much shorter.
+const LONGEST: usize = 16_384;
+
+/// Requests that are answered at a time.
+const MOST: usize = 32;
+
+struct Answer {
+    status: &'static str,
+    kind: &'static str,
+    body: String,
+}
+
+impl Answer {
+    fn text(status: &'static str, body: impl Into<String>) -> Self {
+        Answer {
+            status,
+            kind: "text/plain",
+            body: body.into() + "\n",
+        }
+    }
+}
+
+impl Watch {
+    pub fn run(&self) -> anyhow::Result<()> {
+        ensure!(
+            self.folder.is_dir(),
+            "{} is no folder",
+            self.folder.display()
+        );
+        // Is there anything to watch? Better to hear it now.
+        Report::of(&self.folder)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).with_context(|| {
+            format!("cannot listen on port {}; --port names another", self.port)
+        })?;
+        println!(
+            "http://{} shows {}; Ctrl-C ends it",
+            listener.local_addr()?,
+            self.folder.display()
+        );
+        std::io::stdout().flush()?;
+        // Each request has a thread: a client that is slow keeps no other waiting.
+        let busy = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for stream in listener.incoming().flatten() {
+                if busy.fetch_add(1, Ordering::Relaxed) >= MOST {
+                    busy.fetch_sub(1, Ordering::Relaxed);
+                    continue;
+                }
+                let busy = &busy;
+                scope.spawn(move || {
+                    // A browser that goes away is no reason to stop.
+                    let _ = self.serve(stream);
+                    busy.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+        });
+        Ok(())
+    }
+
+    fn serve(&self, mut stream: TcpStream) -> std::io::Result<()> {
+        stream.set_write_timeout(Some(Duration::from_secs(5)))?;
+        let request = read_request(&mut stream)?;
+        let answer = match &request {
+            Some(request) => self.answer(request),
+            None => Answer::text("431 Request Header Fields Too Large", "too long"),
+        };
+        write!(
+            stream,
+            "HTTP/1.1 {}\r\nContent-Type: {}; charset=utf-8\r\nContent-Length: {}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
+            answer.status,
+            answer.kind,
+            answer.body.len()
+        )?;
+        if !request.is_some_and(|r| r.starts_with("HEAD ")) {
+            stream.write_all(answer.body.as_bytes())?;
+        }
+        stream.flush()
+    }
+
+    fn answer(&self, request: &str) -> Answer {
+        let mut lines = request.lines();
+        let words: Vec<&str> = lines.next().unwrap_or("").split(' ').collect();
+        let [method, target, version] = words[..] else {
+            return Answer::text("400 Bad Request", "this is no request");
+        };
+        if !version.starts_with("HTTP/1.") || !target.starts_with('/') {
+            return Answer::text("400 Bad Request", "this is no request");
+        }
+        // A page of elsewhere whose name was made to lead here must not read the run.
+        let host = lines.find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            name.eq_ignore_ascii_case("host").then(|| value.trim())
+        });
+        let host = host.map(|h| h.rsplit_once(':').map_or(h, |(name, _)| name));
+        if !matches!(host, None | Some("127.0.0.1" | "localhost")) {
+            return Answer::text("403 Forbidden", "this is for 127.0.0.1 alone");
+        }
+        if !matches!(method, "GET" | "HEAD") {
+            return Answer::text("405 Method Not Allowed", "there is only GET");
+        }
+        let path = target.split(['?', '#']).next().unwrap_or("/");
+        match path.trim_start_matches('/') {
+            "" | FILE => match Report::of(&self.folder) {
+                Ok(report) => Answer {
+                    status: "200 OK",
+                    kind: "text/html",
+                    body: report.html(Some(self.every)),
+                },
+                Err(error) => Answer::text("500 Internal Server Error", format!("{error:#}")),
+            },
+            name @ ("results.json" | "metrics.jsonl") => {
+                match std::fs::read_to_string(self.folder.join(name)) {
+                    Ok(body) => Answer {
+                        status: "200 OK",
+                        kind: "application/json",
+                        body,
+                    },
+                    Err(_) => Answer::text("404 Not Found", format!("{name} is not there yet")),
+                }
+            }
+            _ => Answer::text("404 Not Found", "there is only /"),
+        }
+    }
+}
+
+/// A request up to the empty line that ends its head; none if it is too long.
+fn read_request(stream: &mut TcpStream) -> std::io::Result<Option<String>> {
+    let until = Instant::now() + DEADLINE;
+    let mut bytes = Vec::new();
+    let mut part = [0; 1024];
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        let n = stream.read(&mut part)?;
+        bytes.extend_from_slice(&part[..n]);
+        let over = bytes.windows(4).any(|w| w == b"\r\n\r\n") || n == 0;
+        if over {
+            return Ok(Some(String::from_utf8_lossy(&bytes).into_owned()));
+        }
+        if bytes.len() > LONGEST {
+            return Ok(None);
+        }
+    }
+}

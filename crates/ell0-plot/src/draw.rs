@@ -1,0 +1,399 @@
+//! A chart as SVG.
+
+use std::fmt::{Arguments, Write};
+
+use crate::{
+    Axis, Chart, Series, Shape,
+    axis::{Ruler, Tick},
+};
+
+/// Told apart by most eyes, on white and on dark.
+const COLOURS: [&str; 8] = [
+    "#2a6fbb", "#d1622b", "#2f9e6e", "#a3478f", "#c79a1b", "#5aa9d6", "#8a5a44", "#6b7280",
+];
+
+/// Lines of more points than this do not tell their values.
+const MOST_UNSEEN: usize = 300;
+
+/// Space around the plot, the least on the left; a row of the legend takes more at the top.
+const LEFT: f64 = 66.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 26.0;
+const BOTTOM: f64 = 52.0;
+const LEGEND_ROW: f64 = 16.0;
+
+/// About the width of a letter of size 11.
+const LETTER: f64 = 5.9;
+
+/// Text that may stand in an SVG file.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+fn letters(text: &str) -> f64 {
+    LETTER * text.chars().count() as f64
+}
+
+/// An entry of the legend.
+struct Entry<'a> {
+    name: &'a str,
+    colour: &'static str,
+    /// From the left of the plot.
+    x: f64,
+    row: usize,
+}
+
+/// Where the plot lies in its chart.
+struct Frame {
+    x: Ruler,
+    y: Ruler,
+    left: f64,
+    top: f64,
+    width: f64,
+    height: f64,
+    /// Labels along the vertical axis.
+    rows: Vec<(f64, Tick)>,
+}
+
+impl Frame {
+    fn new(chart: &Chart, (width, height): (f64, f64), legend: &[Entry]) -> Self {
+        let (x, y) = chart.rulers();
+        let legend_rows = legend.last().map_or(0, |entry| entry.row + 1);
+        let top = TOP + 6.0 + LEGEND_ROW * legend_rows as f64;
+        let height = height - top - BOTTOM;
+        let rows = match &chart.y {
+            axis if !axis.categories.is_empty() => names(axis),
+            // An axis without a name has no scale.
+            axis if axis.label.is_empty() => Vec::new(),
+            _ => y.ticks((height / 36.0).max(1.0) as usize),
+        };
+        let length = |tick: &Tick| match tick {
+            Tick::Number(text) => letters(text),
+            Tick::Power(_) => 4.0 * LETTER,
+        };
+        let longest = rows.iter().map(|row| length(&row.1)).fold(0.0, f64::max);
+        let label = if chart.y.label.is_empty() { 8.0 } else { 24.0 };
+        let left = (label + longest + 8.0).clamp(LEFT, LEFT.max(0.4 * width));
+        Frame {
+            x,
+            y,
+            left,
+            top,
+            width: width - left - RIGHT,
+            height,
+            rows,
+        }
+    }
+
+    fn x(&self, value: f64) -> Option<f64> {
+        self.x.at(value).map(|at| self.left + at * self.width)
+    }
+
+    fn y(&self, value: f64) -> Option<f64> {
+        let at = self.y.at(value)?;
+        Some(self.top + (1.0 - at) * self.height)
+    }
+
+    fn bottom(&self) -> f64 {
+        self.top + self.height
+    }
+}
+
+/// The names of an axis, where they stand.
+fn names(axis: &Axis) -> Vec<(f64, Tick)> {
+    let name = |(k, name): (usize, &String)| (k as f64, Tick::Number(name.clone()));
+    axis.categories.iter().enumerate().map(name).collect()
+}
+
+fn label(tick: &Tick) -> String {
+    match tick {
+        Tick::Number(text) => escaped(text),
+        Tick::Power(k) => format!(
+            "10<tspan dy=\"-5\" font-size=\"9\">{}</tspan>",
+            k.to_string().replace('-', "−")
+        ),
+    }
+}
+
+/// An SVG file that grows.
+struct Pen<'a>(&'a mut String);
+
+impl Pen<'_> {
+    fn put(&mut self, text: Arguments) {
+        // Writing to a string does not fail.
+        let _ = self.0.write_fmt(text);
+    }
+}
+
+impl Chart {
+    /// Draws into an SVG file, with the upper left corner at the given place. The name of the clip must be the chart's own.
+    pub(crate) fn draw(
+        &self,
+        svg: &mut String,
+        clip: &str,
+        (left, top): (f64, f64),
+        (width, height): (f64, f64),
+    ) {
+        let colours = self.colours();
+        let legend = self.legend(&colours, width - LEFT - RIGHT);
+        let frame = Frame::new(self, (width, height), &legend);
+        let mut pen = Pen(svg);
+        pen.put(format_args!(
+            "<svg class=\"chart\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n<text x=\"{}\" y=\"18\" class=\"title\" font-size=\"15\">{}</text>\n",
+            frame.left,
+            escaped(&self.title)
+        ));
+        self.draw_axes(&mut pen, &frame);
+        pen.put(format_args!(
+            "<clipPath id=\"{clip}\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>\n<g clip-path=\"url(#{clip})\">\n",
+            frame.left, frame.top, frame.width, frame.height
+        ));
+        for (k, (series, colour)) in self.series.iter().zip(&colours).enumerate() {
+            match series.shape {
+                Shape::Bars => self.draw_bars(&mut pen, &frame, k, colour),
+                Shape::Cells => draw_cells(&mut pen, &frame, series, colour),
+                Shape::Band => draw_band(&mut pen, &frame, series, colour),
+                _ => self.draw_line(&mut pen, &frame, series, colour),
+            }
+        }
+        pen.put(format_args!("</g>\n"));
+        self.draw_marks(&mut pen, &frame);
+        for entry in legend {
+            let (x, y) = (frame.left + entry.x, TOP + LEGEND_ROW * entry.row as f64);
+            pen.put(format_args!(
+                "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"10\" height=\"10\" rx=\"2\" fill=\"{}\"/><text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\">{}</text>\n",
+                entry.colour,
+                x + 14.0,
+                y + 9.0,
+                escaped(entry.name)
+            ));
+        }
+        pen.put(format_args!("</svg>\n"));
+    }
+
+    /// The colour of each series: a new one for each name.
+    fn colours(&self) -> Vec<&'static str> {
+        let mut names = 0usize;
+        let mut colour = |series: &Series| {
+            names += usize::from(!series.name.is_empty());
+            COLOURS[names.saturating_sub(1) % COLOURS.len()]
+        };
+        self.series.iter().map(&mut colour).collect()
+    }
+
+    /// The names of the series, if there are several, in rows of a width.
+    fn legend(&self, colours: &[&'static str], width: f64) -> Vec<Entry<'_>> {
+        let named = self.series.iter().zip(colours);
+        let mut entries: Vec<Entry> = Vec::new();
+        let (mut x, mut row) = (0.0, 0);
+        for (series, colour) in named.filter(|(series, _)| !series.name.is_empty()) {
+            let length = 14.0 + letters(&series.name);
+            if x > 0.0 && x + length > width {
+                (x, row) = (0.0, row + 1);
+            }
+            entries.push(Entry {
+                name: &series.name,
+                colour,
+                x,
+                row,
+            });
+            x += length + 14.0;
+        }
+        if entries.len() < 2 {
+            entries.clear();
+        }
+        entries
+    }
+
+    /// What a point says when it is pointed at.
+    fn title(&self, series: &Series, point: &(f64, f64)) -> String {
+        let at = self.x.categories.get(point.0.round().max(0.0) as usize);
+        let at = at.map_or_else(|| format!("{}", Short(point.0)), |name| escaped(name));
+        let name = escaped(&series.name);
+        format!("<title>{name} {at}: {}</title>", Short(point.1))
+    }
+
+    fn draw_bars(&self, pen: &mut Pen, frame: &Frame, place: usize, colour: &str) {
+        let bars = |series: &[Series]| series.iter().filter(|s| s.shape == Shape::Bars).count();
+        let (all, before) = (bars(&self.series), bars(&self.series[..place]));
+        let series = &self.series[place];
+        let step = frame.width / self.x.categories.len().max(series.points.len()).max(1) as f64;
+        let thick = 0.8 * step / all as f64;
+        for point in &series.points {
+            let ends = (frame.x(point.0), frame.y(point.1), frame.y(frame.y.foot()));
+            if let (Some(centre), Some(high), Some(foot)) = ends {
+                pen.put(format_args!(
+                    "<rect class=\"datum\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"1.5\" fill=\"{colour}\">{}</rect>\n",
+                    centre - 0.4 * step + thick * before as f64,
+                    high.min(foot),
+                    thick * 0.92,
+                    (foot - high).abs().max(0.5),
+                    self.title(series, point)
+                ));
+            }
+        }
+    }
+
+    /// Points joined by a line, with dots, or dots alone.
+    fn draw_line(&self, pen: &mut Pen, frame: &Frame, series: &Series, colour: &str) {
+        let place = |p: &(f64, f64)| Some((frame.x(p.0)?, frame.y(p.1)?));
+        if series.shape != Shape::Dots {
+            // A point that cannot be drawn leaves a gap.
+            let mut step = 'M';
+            let mut path = String::new();
+            for p in &series.points {
+                match place(p) {
+                    Some((x, y)) => {
+                        let _ = write!(path, "{step}{x:.2} {y:.2}");
+                        step = 'L';
+                    }
+                    None => step = 'M',
+                }
+            }
+            pen.put(format_args!(
+                "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\" stroke-linejoin=\"round\"/>\n"
+            ));
+        }
+        for (p, error) in series.points.iter().zip(&series.second) {
+            if let (Some(x), Some(high)) = (frame.x(p.0), frame.y(p.1 + error)) {
+                let low = frame.y(p.1 - error).unwrap_or(frame.bottom());
+                pen.put(format_args!(
+                    "<path d=\"M{x:.2} {high:.2}V{low:.2}\" stroke=\"{colour}\" stroke-opacity=\"0.5\" stroke-width=\"1.4\"/>\n"
+                ));
+            }
+        }
+        // A line has no dots to point at: unseen ones tell its values.
+        let unseen = series.shape == Shape::Line;
+        if unseen && series.points.len() > MOST_UNSEEN {
+            return;
+        }
+        for p in &series.points {
+            if let Some((x, y)) = place(p) {
+                let (radius, opacity) = if unseen { (2.0, 0) } else { (3.2, 1) };
+                pen.put(format_args!(
+                    "<circle class=\"datum\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"{colour}\" fill-opacity=\"{opacity}\">{}</circle>\n",
+                    self.title(series, p)
+                ));
+            }
+        }
+    }
+
+    fn draw_marks(&self, pen: &mut Pen, frame: &Frame) {
+        for mark in &self.marks {
+            if let (Some(x), Some(y)) = (frame.x(mark.x), frame.y(mark.y)) {
+                let right = x < frame.left + 0.6 * frame.width;
+                let (dx, anchor) = if right {
+                    (12.0, "start")
+                } else {
+                    (-12.0, "end")
+                };
+                let text_y = (y - 12.0).max(frame.top + 12.0);
+                pen.put(format_args!(
+                    "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"7\" fill=\"none\" stroke=\"#c0262d\" stroke-width=\"2\"/>\n<text x=\"{:.1}\" y=\"{text_y:.1}\" text-anchor=\"{anchor}\" fill=\"#c0262d\" font-size=\"12\">{}</text>\n",
+                    x + dx,
+                    escaped(&mark.label)
+                ));
+            }
+        }
+    }
+
+    fn draw_axes(&self, pen: &mut Pen, frame: &Frame) {
+        let (left, top, bottom) = (frame.left, frame.top, frame.bottom());
+        let right = left + frame.width;
+        if self.x.categories.is_empty() {
+            for (value, tick) in frame.x.ticks((frame.width / 60.0).max(1.0) as usize) {
+                let Some(x) = frame.x(value) else { continue };
+                pen.put(format_args!(
+                    "<path class=\"grid\" d=\"M{x:.1} {top}V{bottom:.1}\" stroke=\"#e5e7eb\"/><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"11\">{}</text>\n",
+                    bottom + 16.0,
+                    label(&tick)
+                ));
+            }
+        }
+        for (k, name) in self.x.categories.iter().enumerate() {
+            let step = frame.width / self.x.categories.len() as f64;
+            // Long names take turns in two rows.
+            let row = if letters(name) > step * 0.95 && k % 2 == 1 {
+                30.0
+            } else {
+                16.0
+            };
+            pen.put(format_args!(
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"11\">{}</text>\n",
+                left + (k as f64 + 0.5) * step,
+                bottom + row,
+                escaped(name)
+            ));
+        }
+        for (value, tick) in &frame.rows {
+            let Some(y) = frame.y(*value) else { continue };
+            pen.put(format_args!(
+                "<path class=\"grid\" d=\"M{left} {y:.1}H{right:.1}\" stroke=\"#e5e7eb\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" font-size=\"11\">{}</text>\n",
+                left - 6.0,
+                y + 4.0,
+                label(tick)
+            ));
+        }
+        pen.put(format_args!(
+            "<path class=\"frame\" d=\"M{left} {top}V{bottom:.1}H{right:.1}\" fill=\"none\" stroke=\"#6b7280\"/>\n<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"12\">{}</text>\n<text transform=\"translate(15 {:.1}) rotate(-90)\" text-anchor=\"middle\" font-size=\"12\">{}</text>\n",
+            left + frame.width / 2.0,
+            bottom + 38.0,
+            escaped(&self.x.label),
+            top + frame.height / 2.0,
+            escaped(&self.y.label)
+        ));
+    }
+}
+
+fn draw_cells(pen: &mut Pen, frame: &Frame, series: &Series, colour: &str) {
+    let (w, h) = (0.5 * series.cell.0, 0.5 * series.cell.1);
+    for (from, to, density) in series.runs() {
+        let corners = (
+            frame.x(from.0 - w),
+            frame.y(to),
+            frame.x(from.0 + w),
+            frame.y(from.1 - h),
+        );
+        if let (Some(left), Some(top), Some(right), Some(foot)) = corners {
+            // On whole pixels neighbours neither overlap nor leave gaps.
+            let (left, right) = (left.round(), right.round());
+            pen.put(format_args!(
+                "<rect class=\"cell\" x=\"{left:.2}\" y=\"{top:.2}\" width=\"{:.2}\" height=\"{:.2}\" fill=\"{colour}\" fill-opacity=\"{density:.3}\" shape-rendering=\"crispEdges\"/>\n",
+                right - left,
+                foot - top
+            ));
+        }
+    }
+}
+
+fn draw_band(pen: &mut Pen, frame: &Frame, series: &Series, colour: &str) {
+    let low = series.points.iter().copied();
+    let high = series.points.iter().zip(&series.second);
+    let corners: Vec<String> = low
+        .chain(high.map(|(p, s)| (p.0, *s)).rev())
+        .filter_map(|p| Some(format!("{:.2},{:.2}", frame.x(p.0)?, frame.y(p.1)?)))
+        .collect();
+    pen.put(format_args!(
+        "<polygon points=\"{}\" fill=\"{colour}\" fill-opacity=\"0.18\"/>\n",
+        corners.join(" ")
+    ));
+}
+
+/// A number as a person would say it.
+struct Short(f64);
+
+impl std::fmt::Display for Short {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let size = self.0.abs();
+        if self.0 == self.0.round() && size < 1e9 {
+            write!(f, "{}", self.0)
+        } else if (1e-2..1e5).contains(&size) {
+            write!(f, "{:.4}", self.0)
+        } else {
+            write!(f, "{:.3e}", self.0)
+        }
+    }
+}
