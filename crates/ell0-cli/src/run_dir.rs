@@ -7,6 +7,7 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 use ell0_data::write::TEMPORARY;
+use ell0_plot::Figure;
 
 use crate::report;
 
@@ -177,6 +178,16 @@ impl RunDir {
         for byte in name.bytes().chain(content.iter().copied()) {
             self.print = (self.print ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
+        self.write(name, content)
+    }
+
+    /// Writes a figure as SVG and as PNG. The directory is not named after it: how results are drawn may change without them.
+    pub fn draw(&mut self, name: &str, figure: &Figure) -> anyhow::Result<()> {
+        self.write(&format!("{name}.svg"), figure.svg().as_bytes())?;
+        self.write(&format!("{name}.png"), &figure.png(2.0)?)
+    }
+
+    fn write(&self, name: &str, content: &[u8]) -> anyhow::Result<()> {
         let cannot = || format!("cannot write {name} of the run");
         let file = self.fresh.path().join(name);
         std::fs::create_dir_all(parent_of(&file)).with_context(cannot)?;

@@ -1,6 +1,9 @@
 //! A chart as SVG.
 
-use std::fmt::{Arguments, Write};
+use std::{
+    collections::BTreeMap,
+    fmt::{Arguments, Write},
+};
 
 use crate::{
     Axis, Chart, Series, Shape,
@@ -13,7 +16,7 @@ const COLOURS: [&str; 8] = [
 ];
 
 /// Lines of more points than this do not tell their values.
-const MOST_UNSEEN: usize = 300;
+const MOST_TOLD: usize = 700;
 
 /// Space around the plot, the least on the left; a row of the legend takes more at the top.
 const LEFT: f64 = 66.0;
@@ -243,18 +246,30 @@ impl Chart {
         if series.shape != Shape::Dots {
             // A point that cannot be drawn leaves a gap.
             let mut step = 'M';
-            let mut path = String::new();
+            let (mut path, mut values) = (String::new(), String::new());
             for p in &series.points {
                 match place(p) {
                     Some((x, y)) => {
                         let _ = write!(path, "{step}{x:.2} {y:.2}");
+                        let _ = write!(values, " {}:{}", Short(p.0), Short(p.1));
                         step = 'L';
                     }
                     None => step = 'M',
                 }
             }
+            // A line has no dots to point at: a page can tell its values from these.
+            let tells = series.shape == Shape::Line && series.points.len() <= MOST_TOLD;
+            let told = if tells {
+                format!(
+                    " class=\"line\" data-name=\"{}\" data-values=\"{}\"",
+                    escaped(&series.name),
+                    values.trim_start()
+                )
+            } else {
+                String::new()
+            };
             pen.put(format_args!(
-                "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\" stroke-linejoin=\"round\"/>\n"
+                "<path{told} d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\" stroke-linejoin=\"round\"/>\n"
             ));
         }
         for (p, error) in series.points.iter().zip(&series.second) {
@@ -265,16 +280,13 @@ impl Chart {
                 ));
             }
         }
-        // A line has no dots to point at: unseen ones tell its values.
-        let unseen = series.shape == Shape::Line;
-        if unseen && series.points.len() > MOST_UNSEEN {
+        if series.shape == Shape::Line {
             return;
         }
         for p in &series.points {
             if let Some((x, y)) = place(p) {
-                let (radius, opacity) = if unseen { (2.0, 0) } else { (3.2, 1) };
                 pen.put(format_args!(
-                    "<circle class=\"datum\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"{colour}\" fill-opacity=\"{opacity}\">{}</circle>\n",
+                    "<circle class=\"datum\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\" fill=\"{colour}\">{}</circle>\n",
                     self.title(series, p)
                 ));
             }
@@ -350,6 +362,8 @@ impl Chart {
 
 fn draw_cells(pen: &mut Pen, frame: &Frame, series: &Series, colour: &str) {
     let (w, h) = (0.5 * series.cell.0, 0.5 * series.cell.1);
+    // Cells of one density are one path: there may be thousands.
+    let mut paths: BTreeMap<u32, String> = BTreeMap::new();
     for (from, to, density) in series.runs() {
         let corners = (
             frame.x(from.0 - w),
@@ -360,12 +374,15 @@ fn draw_cells(pen: &mut Pen, frame: &Frame, series: &Series, colour: &str) {
         if let (Some(left), Some(top), Some(right), Some(foot)) = corners {
             // On whole pixels neighbours neither overlap nor leave gaps.
             let (left, right) = (left.round(), right.round());
-            pen.put(format_args!(
-                "<rect class=\"cell\" x=\"{left:.2}\" y=\"{top:.2}\" width=\"{:.2}\" height=\"{:.2}\" fill=\"{colour}\" fill-opacity=\"{density:.3}\" shape-rendering=\"crispEdges\"/>\n",
-                right - left,
-                foot - top
-            ));
+            let path = paths.entry((density * 1e3).round() as u32).or_default();
+            let _ = write!(path, "M{left} {top:.1}H{right}V{foot:.1}H{left}Z");
         }
+    }
+    for (density, path) in paths {
+        pen.put(format_args!(
+            "<path class=\"cells\" d=\"{path}\" fill=\"{colour}\" fill-opacity=\"{}\" shape-rendering=\"crispEdges\"/>\n",
+            f64::from(density) / 1e3
+        ));
     }
 }
 

@@ -47,7 +47,7 @@ impl Figure {
         self
     }
 
-    /// The figure as SVG. Values can be read by pointing at them.
+    /// The figure as SVG. Dots and bars have their values as titles; lines have theirs in `data-values`, as x:y for each point of the path, for pages that show them.
     pub fn svg(&self) -> String {
         let rows = self.charts.len().div_ceil(self.columns).max(1);
         let (width, height) = (
@@ -112,6 +112,7 @@ mod tests {
             .with(Series::bars("a", [(0.0, 1.0), (1.0, -2.0)]))
             .with(Series::bars("b", [(0.0, 3.0)]));
         let empty = Chart::new("", Axis::linear(""), Axis::linear(""))
+            .with(Series::line("l", points))
             // Two cells above each other are one rectangle, the third has another density.
             .with(Series::cells(
                 "",
@@ -122,9 +123,14 @@ mod tests {
         let svg = figure.svg();
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         assert_eq!(svg.matches("class=\"datum\"").count(), 2 + 2 + 3);
-        assert_eq!(svg.matches("class=\"cell\"").count(), 2);
+        assert_eq!(svg.matches("class=\"cells\"").count(), 2);
         assert!(svg.contains("A &lt; B &amp; &quot;C&quot;"));
         assert!(svg.contains("<title>b one: 3</title>"));
+        // A value for each point that is drawn.
+        assert!(
+            svg.contains("data-name=\"l\" data-values=\"1:1.000e-3 3:0 4:5\""),
+            "{svg}"
+        );
         // Deterministic, as everything is.
         assert_eq!(
             figure.png(1.5).expect("drawn"),

@@ -56,16 +56,16 @@ pub const STAGES: [(&str, &str, &str); 5] = [
 const ABOUT: &str = "What L0 regularization does, from its pictures to a control law that is proved stable. Every parameter of a model gets a gate that can be exactly zero; training pays for each open gate, and what stays open is the model. The world is a pendulum that is to be swung up and held.";
 
 /// What is said of a quick one.
-const QUICK: &str = "This is the quick run, with 25 of 500 epochs and 140 of 250 episodes. Many gates of the networks and of the sampled dictionaries have not closed yet, and the published results beside them took the full time: `ell0 tutorial` takes it, too.";
+const QUICK: &str = "This is the quick run, with 25 of 500 epochs and 140 of 250 episodes. Many gates of the networks and of the sampled dictionaries have not closed yet, and the published results beside them took the full time, which ell0 tutorial without --quick takes, too.";
 
-/// The drawings of the method, in the order of the seed.
-const FIGURES: [&str; 6] = [
-    "penalties",
-    "spike-and-slab",
-    "gates",
-    "densities",
-    "estimators",
-    "closing",
+/// The drawings of the method in their order: files, and headings.
+const FIGURES: [(&str, &str); 6] = [
+    ("penalties", "Penalties"),
+    ("spike-and-slab", "Spike and slab"),
+    ("gates", "Gates"),
+    ("densities", "Densities"),
+    ("estimators", "Estimators of the gradient"),
+    ("closing", "Gates that close"),
 ];
 
 /// The command line, as it could be typed again.
@@ -156,7 +156,7 @@ fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
             return models::sections(folder, &config);
         }
     }
-    if has(&format!("figures/{}.svg", FIGURES[0])) {
+    if has(&format!("figures/{}.svg", FIGURES[0].0)) {
         return figures(folder);
     }
     let mut all = Vec::new();
@@ -189,10 +189,10 @@ fn about(folder: &Path) -> String {
 fn figures(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
     let results = json(folder, "results.json")?.unwrap_or_default();
     let mut sections = Vec::new();
-    for name in FIGURES {
+    for (name, heading) in FIGURES {
         let svg = read(folder, &format!("figures/{name}.svg"))?;
         let says = results["figures"][name]["says"].as_str().unwrap_or("");
-        sections.push(Section::new(name.replace('-', " ")).text(says).svg(&svg));
+        sections.push(Section::new(heading).text(says).svg(&svg));
     }
     Ok(("The method in figures".into(), sections))
 }

@@ -36,7 +36,11 @@ fn learning(metrics: &[Value]) -> Figure {
 
 /// An error for a table.
 pub fn error(value: &Value) -> String {
-    value.as_f64().map_or("–".into(), |v| format!("{v:.2e}"))
+    match value.as_f64() {
+        Some(v) if (0.01..1e4).contains(&v) => format!("{v:.3}"),
+        Some(v) => format!("{v:.2e}"),
+        None => "–".into(),
+    }
 }
 
 pub fn sections(folder: &Path, config: &toml::Value) -> anyhow::Result<(String, Vec<Section>)> {

@@ -128,8 +128,7 @@ pub fn run(
             &findings.basin,
             findings.region.as_ref().ok(),
         );
-        run_dir.put("portrait.svg", figure.svg())?;
-        run_dir.put("portrait.png", figure.png(2.0)?)?;
+        run_dir.draw("portrait", &figure)?;
         run_dir.report()?;
         place = Some(run_dir.finish()?);
     }

@@ -27,8 +27,7 @@ pub fn write(run_dir: &mut RunDir, settings: &Settings, found: &Found) -> anyhow
     run_dir.put("equations.tex", found.model.latex(5) + "\n")?;
     run_dir.put("path.csv", path_table(found))?;
     let figure = figure(found);
-    run_dir.put("path.svg", figure.svg())?;
-    run_dir.put("path.png", figure.png(2.0)?)?;
+    run_dir.draw("path", &figure)?;
     run_dir.report()
 }
 

@@ -116,8 +116,7 @@ impl Figures {
         for (name, draw) in FIGURES {
             let drawn = draw(&setting)?;
             let files = [file(name, "svg"), file(name, "png")].map(|f| format!("{INSIDE}/{f}"));
-            folder.put(&files[0], drawn.figure.svg())?;
-            folder.put(&files[1], drawn.figure.png(2.0)?)?;
+            folder.draw(&format!("{INSIDE}/{name}"), &drawn.figure)?;
             let object = json!({ "files": files, "says": drawn.says, "numbers": drawn.numbers });
             figures.insert(name.into(), object);
             sentences.push((name, drawn.says));
