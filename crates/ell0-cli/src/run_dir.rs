@@ -53,18 +53,48 @@ const LOCK: &str = ".lock";
 /// Keeps other processes from writing into the folder of a run, until it is dropped or the process ends, however it ends.
 pub struct Lock(#[expect(dead_code, reason = "the open file is the lock")] File);
 
-/// Takes hold of the folder of a run.
+/// Takes hold of the folder of a run, of which the caller has made sure that it is one.
 pub fn lock(folder: &Path) -> anyhow::Result<Lock> {
     let place = folder.join(LOCK);
-    let file = File::create(&place).with_context(|| format!("cannot write {}", place.display()))?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => bail!(
+    let cannot = || format!("cannot write {}", place.display());
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&place)
+        .with_context(cannot)?;
+    let held = || {
+        format!(
             "another process is writing to {}; wait for its end, or end it",
             folder.display()
-        ),
+        )
+    };
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => bail!(held()),
         // Some file systems know no locks: better to go on than to refuse.
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(Lock(file)),
+        Ok(()) | Err(TryLockError::Error(_)) => {}
     }
+    // Whoever held it may have put another folder in its place meanwhile.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let there = std::fs::metadata(&place).with_context(held)?;
+        ensure!(
+            there.ino() == file.metadata().with_context(cannot)?.ino(),
+            held()
+        );
+    }
+    Ok(Lock(file))
+}
+
+/// Deletes a folder: it is gone at once or not at all, also if this process is killed meanwhile.
+pub fn remove(folder: &Path) -> anyhow::Result<()> {
+    let cannot = || format!("cannot replace {}", folder.display());
+    let aside = tempfile::Builder::new()
+        .prefix(".ell0-old-")
+        .tempdir_in(parent_of(folder))
+        .with_context(cannot)?;
+    std::fs::rename(folder, aside.path().join("run")).with_context(cannot)
 }
 
 /// Makes the folder of a run that is written to while it goes on: it appears with its `config.toml` and the folders inside it, or not at all.
@@ -214,11 +244,7 @@ impl RunDir {
                 Wish::Named(_, true) => {
                     // What was put there meanwhile is not ours to delete.
                     may_replace(&place, self.ours)?;
-                    let aside = tempfile::Builder::new()
-                        .prefix(".ell0-old-")
-                        .tempdir_in(parent_of(&place))
-                        .with_context(cannot)?;
-                    std::fs::rename(&place, aside.path().join("run")).with_context(cannot)?;
+                    remove(&place)?;
                 }
                 // The same run was made before: it is all there.
                 Wish::Automatic(_) => return Ok(place),

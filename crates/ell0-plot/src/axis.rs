@@ -88,9 +88,11 @@ impl Ruler {
                 (low - room, high + room)
             }
             Scale::Log => {
-                let (low, high) = (low.max(1e-300), high.max(1e-300));
-                let room = (high / low).powf(0.05).max(1.3);
-                (low / room, high * room)
+                // In logarithms: the ratio of the ends may be more than a number can hold.
+                let ends = |v: f64| v.clamp(1e-290, 1e290).log10();
+                let (low, high) = (ends(low), ends(high));
+                let room = (0.05 * (high - low)).clamp(0.114, 10.0);
+                (10f64.powf(low - room), 10f64.powf(high + room))
             }
         };
         Ruler {
@@ -104,7 +106,7 @@ impl Ruler {
     pub(crate) fn at(&self, value: f64) -> Option<f64> {
         let place = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
-            Scale::Log => (value / self.low).ln() / (self.high / self.low).ln(),
+            Scale::Log => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
         };
         place.is_finite().then_some(place)
     }
@@ -206,6 +208,10 @@ mod tests {
             assert!((0.0..=1.0).contains(&at));
         }
         assert_eq!(ruler.at(0.0), None);
+        // Ends so far apart that their ratio is not a number any more.
+        let ruler = Ruler::new(&Axis::log("x"), [1e-200, 1e200].into_iter());
+        assert!(ruler.ticks(6).len() <= 8);
+        assert!((ruler.at(1.0).expect("inside") - 0.5).abs() < 1e-9);
         // Nothing to draw, or one value, is no reason to fail.
         for values in [vec![], vec![2.0]] {
             for axis in [Axis::linear(""), Axis::log("")] {

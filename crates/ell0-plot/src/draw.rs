@@ -1,6 +1,7 @@
 //! A chart as SVG.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     fmt::{Arguments, Write},
 };
@@ -28,9 +29,12 @@ const LEGEND_ROW: f64 = 16.0;
 /// About the width of a letter of size 11.
 const LETTER: f64 = 5.9;
 
-/// Text that may stand in an SVG file.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
+/// Text that may stand in SVG or HTML, between elements or quotes.
+pub fn escaped(text: &str) -> String {
+    // XML has no way to say most of these.
+    let unsayable = |c: char| c.is_control() && !"\n\t".contains(c);
+    text.replace(unsayable, "\u{fffd}")
+        .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
         .replace('"', "&quot;")
@@ -42,7 +46,7 @@ fn letters(text: &str) -> f64 {
 
 /// An entry of the legend.
 struct Entry<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     colour: &'static str,
     /// From the left of the plot.
     x: f64,
@@ -62,12 +66,14 @@ struct Frame {
 }
 
 impl Frame {
-    fn new(chart: &Chart, (width, height): (f64, f64), legend: &[Entry]) -> Self {
+    /// The frame, and the legend above it.
+    fn new<'a>(
+        chart: &'a Chart,
+        colours: &[&'static str],
+        (width, height): (f64, f64),
+    ) -> (Self, Vec<Entry<'a>>) {
         let (x, y) = chart.rulers();
-        let legend_rows = legend.last().map_or(0, |entry| entry.row + 1);
-        let top = TOP + 6.0 + LEGEND_ROW * legend_rows as f64;
-        let height = height - top - BOTTOM;
-        let rows = match &chart.y {
+        let rows = |height: f64| match &chart.y {
             axis if !axis.categories.is_empty() => names(axis),
             // An axis without a name has no scale.
             axis if axis.label.is_empty() => Vec::new(),
@@ -77,18 +83,29 @@ impl Frame {
             Tick::Number(text) => letters(text),
             Tick::Power(_) => 4.0 * LETTER,
         };
-        let longest = rows.iter().map(|row| length(&row.1)).fold(0.0, f64::max);
+        let below = height - TOP - BOTTOM - 6.0;
+        let lengths = rows(below);
+        let longest = lengths.iter().map(|row| length(&row.1)).fold(0.0, f64::max);
         let label = if chart.y.label.is_empty() { 8.0 } else { 24.0 };
         let left = (label + longest + 8.0).clamp(LEFT, LEFT.max(0.4 * width));
-        Frame {
+        let width = width - left - RIGHT;
+        // The legend may take a quarter of the chart.
+        let most_rows = (0.25 * height / LEGEND_ROW).max(1.0) as usize;
+        let legend = chart.legend(colours, width, most_rows);
+        let legend_rows = legend.last().map_or(0, |entry| entry.row + 1);
+        let above = LEGEND_ROW * legend_rows as f64;
+        let height = (below - above).max(20.0);
+        let rows = rows(height);
+        let frame = Frame {
             x,
             y,
             left,
-            top,
-            width: width - left - RIGHT,
+            top: TOP + 6.0 + above,
+            width,
             height,
             rows,
-        }
+        };
+        (frame, legend)
     }
 
     fn x(&self, value: f64) -> Option<f64> {
@@ -141,8 +158,7 @@ impl Chart {
         (width, height): (f64, f64),
     ) {
         let colours = self.colours();
-        let legend = self.legend(&colours, width - LEFT - RIGHT);
-        let frame = Frame::new(self, (width, height), &legend);
+        let (frame, legend) = Frame::new(self, &colours, (width, height));
         let mut pen = Pen(svg);
         pen.put(format_args!(
             "<svg class=\"chart\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n<text x=\"{}\" y=\"18\" class=\"title\" font-size=\"15\">{}</text>\n",
@@ -171,7 +187,7 @@ impl Chart {
                 entry.colour,
                 x + 14.0,
                 y + 9.0,
-                escaped(entry.name)
+                escaped(&entry.name)
             ));
         }
         pen.put(format_args!("</svg>\n"));
@@ -187,26 +203,44 @@ impl Chart {
         self.series.iter().map(&mut colour).collect()
     }
 
-    /// The names of the series, if there are several, in rows of a width.
-    fn legend(&self, colours: &[&'static str], width: f64) -> Vec<Entry<'_>> {
-        let named = self.series.iter().zip(colours);
+    /// The names of the series, if there are several, in rows of a width; what finds no room is counted.
+    fn legend(&self, colours: &[&'static str], width: f64, most_rows: usize) -> Vec<Entry<'_>> {
+        let named: Vec<(&Series, &'static str)> = self
+            .series
+            .iter()
+            .zip(colours.iter().copied())
+            .filter(|(series, _)| !series.name.is_empty())
+            .collect();
+        if named.len() < 2 {
+            return Vec::new();
+        }
         let mut entries: Vec<Entry> = Vec::new();
         let (mut x, mut row) = (0.0, 0);
-        for (series, colour) in named.filter(|(series, _)| !series.name.is_empty()) {
-            let length = 14.0 + letters(&series.name);
+        let longest = ((width - 14.0) / LETTER).max(4.0) as usize;
+        for (k, (series, colour)) in named.iter().enumerate() {
+            let mut name = Cow::from(&series.name);
+            if name.chars().count() > longest {
+                name = (name.chars().take(longest - 1).collect::<String>() + "…").into();
+            }
+            let length = 14.0 + letters(&name);
             if x > 0.0 && x + length > width {
                 (x, row) = (0.0, row + 1);
             }
+            if row >= most_rows {
+                // In place of the last one there is room for.
+                if let Some(last) = entries.last_mut() {
+                    last.name = format!("and {} more", named.len() - k + 1).into();
+                    last.colour = "none";
+                }
+                break;
+            }
             entries.push(Entry {
-                name: &series.name,
+                name,
                 colour,
                 x,
                 row,
             });
             x += length + 14.0;
-        }
-        if entries.len() < 2 {
-            entries.clear();
         }
         entries
     }

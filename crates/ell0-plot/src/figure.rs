@@ -131,6 +131,11 @@ mod tests {
             svg.contains("data-name=\"l\" data-values=\"1:1.000e-3 3:0 4:5\""),
             "{svg}"
         );
+        // A legend of any length leaves room for the chart.
+        let many = (0..200).map(|k| Series::line(&format!("a run with a long name {k}"), points));
+        let chart = Chart::new("", Axis::linear("x"), Axis::linear("y"));
+        let many = Figure::new(vec![many.fold(chart, Chart::with)]).svg();
+        assert!(many.contains(" more</text>") && !many.contains("height=\"-"));
         // Deterministic, as everything is.
         assert_eq!(
             figure.png(1.5).expect("drawn"),

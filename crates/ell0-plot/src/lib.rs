@@ -19,5 +19,6 @@ mod series;
 
 pub use axis::{Axis, Scale};
 pub use chart::{Chart, Mark};
+pub use draw::escaped;
 pub use figure::{Error, Figure};
 pub use series::{Series, Shape};

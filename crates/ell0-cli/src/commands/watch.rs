@@ -2,7 +2,7 @@
 
 use std::{
     io::{ErrorKind, Read, Write},
-    net::{Ipv4Addr, TcpListener, TcpStream},
+    net::{Ipv4Addr, Shutdown, TcpListener, TcpStream},
     path::PathBuf,
     sync::atomic::{AtomicUsize, Ordering},
     time::{Duration, Instant},
@@ -36,6 +36,15 @@ const LONGEST: usize = 16_384;
 
 /// Requests that are answered at a time.
 const MOST: usize = 32;
+
+/// One of the places for requests; it is free again when this is dropped, however that comes.
+struct Place<'a>(&'a AtomicUsize);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 struct Answer {
     status: &'static str,
@@ -79,11 +88,11 @@ impl Watch {
                     busy.fetch_sub(1, Ordering::Relaxed);
                     continue;
                 }
-                let busy = &busy;
+                let place = Place(&busy);
                 scope.spawn(move || {
+                    let _place = place;
                     // A browser that goes away is no reason to stop.
                     let _ = self.serve(stream);
-                    busy.fetch_sub(1, Ordering::Relaxed);
                 });
             }
         });
@@ -94,8 +103,9 @@ impl Watch {
         stream.set_write_timeout(Some(Duration::from_secs(5)))?;
         let request = read_request(&mut stream)?;
         let answer = match &request {
-            Some(request) => self.answer(request),
-            None => Answer::text("431 Request Header Fields Too Large", "too long"),
+            Request::Whole(request) => self.answer(request),
+            Request::Broken => Answer::text("400 Bad Request", "this is no request"),
+            Request::TooLong => Answer::text("431 Request Header Fields Too Large", "too long"),
         };
         write!(
             stream,
@@ -104,10 +114,21 @@ impl Watch {
             answer.kind,
             answer.body.len()
         )?;
-        if !request.is_some_and(|r| r.starts_with("HEAD ")) {
+        if !matches!(&request, Request::Whole(r) if r.starts_with("HEAD ")) {
             stream.write_all(answer.body.as_bytes())?;
         }
-        stream.flush()
+        // What is left of a request that was too long must be read, or the answer is lost with the connection.
+        stream.shutdown(Shutdown::Write)?;
+        if matches!(request, Request::TooLong) {
+            stream.set_read_timeout(Some(Duration::from_millis(200)))?;
+            let mut rest = [0; 4096];
+            for _ in 0..256 {
+                if stream.read(&mut rest)? == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn answer(&self, request: &str) -> Answer {
@@ -125,7 +146,8 @@ impl Watch {
             name.eq_ignore_ascii_case("host").then(|| value.trim())
         });
         let host = host.map(|h| h.rsplit_once(':').map_or(h, |(name, _)| name));
-        if !matches!(host, None | Some("127.0.0.1" | "localhost")) {
+        let ours = |host: &str| host == "127.0.0.1" || host.eq_ignore_ascii_case("localhost");
+        if !host.is_none_or(ours) {
             return Answer::text("403 Forbidden", "this is for 127.0.0.1 alone");
         }
         if !matches!(method, "GET" | "HEAD") {
@@ -156,8 +178,15 @@ impl Watch {
     }
 }
 
-/// A request up to the empty line that ends its head; none if it is too long.
-fn read_request(stream: &mut TcpStream) -> std::io::Result<Option<String>> {
+enum Request {
+    /// Up to the empty line that ends its head.
+    Whole(String),
+    /// It ended before that.
+    Broken,
+    TooLong,
+}
+
+fn read_request(stream: &mut TcpStream) -> std::io::Result<Request> {
     let until = Instant::now() + DEADLINE;
     let mut bytes = Vec::new();
     let mut part = [0; 1024];
@@ -169,12 +198,14 @@ fn read_request(stream: &mut TcpStream) -> std::io::Result<Option<String>> {
         stream.set_read_timeout(Some(left))?;
         let n = stream.read(&mut part)?;
         bytes.extend_from_slice(&part[..n]);
-        let over = bytes.windows(4).any(|w| w == b"\r\n\r\n") || n == 0;
-        if over {
-            return Ok(Some(String::from_utf8_lossy(&bytes).into_owned()));
+        if bytes.windows(4).any(|w| w == b"\r\n\r\n") {
+            return Ok(Request::Whole(String::from_utf8_lossy(&bytes).into_owned()));
+        }
+        if n == 0 {
+            return Ok(Request::Broken);
         }
         if bytes.len() > LONGEST {
-            return Ok(None);
+            return Ok(Request::TooLong);
         }
     }
 }

@@ -78,7 +78,8 @@ pub fn command_line() -> String {
             format!("'{}'", word.replace('\'', "'\\''"))
         }
     };
-    let words = std::env::args().skip(1).map(quoted);
+    let words = std::env::args_os().skip(1);
+    let words = words.map(|word| quoted(word.to_string_lossy().into_owned()));
     std::iter::once("ell0".to_string())
         .chain(words)
         .collect::<Vec<_>>()
@@ -140,6 +141,7 @@ pub fn note_command(folder: &Path) -> anyhow::Result<()> {
 
 fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
     let has = |name: &str| folder.join(name).exists();
+    let mut begun = false;
     if has("path.csv") && has("model.json") {
         return fit::sections(folder);
     }
@@ -155,6 +157,7 @@ fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
         if config.get("task").is_some() {
             return models::sections(folder, &config);
         }
+        begun = config.get("tutorial").is_some();
     }
     if has(&format!("figures/{}.svg", FIGURES[0].0)) {
         return figures(folder);
@@ -166,6 +169,9 @@ fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
             let (_, sections) = sections(&inside)?;
             all.extend(sections.into_iter().map(|s| s.within(name, about)));
         }
+    }
+    if all.is_empty() && begun {
+        all.push(Section::new("Under way").text("No stage is finished yet."));
     }
     if all.is_empty() {
         bail!(

@@ -45,8 +45,9 @@
   document.documentElement.dataset.charts = charts.length;
   document.documentElement.dataset.wide = document.documentElement.scrollWidth > innerWidth;
   // For tests: points at the first thing that can be pointed at.
-  if (location.hash === "#point") {
-    const svg = charts[0], [x, y] = marks(svg)[0];
+  const svg = location.hash === "#point" && charts.find((chart) => marks(chart).length > 0);
+  if (svg) {
+    const [x, y] = marks(svg)[0];
     const box = svg.getBoundingClientRect(), scale = svg.viewBox.baseVal.width / box.width;
     svg.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + x / scale, clientY: box.top + y / scale }));
   }

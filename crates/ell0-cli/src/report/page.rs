@@ -1,15 +1,7 @@
 //! A self-contained page.
 
 use ell0::equation::Model;
-use ell0_plot::Figure;
-
-/// Text that may stand in a page.
-pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-}
+use ell0_plot::{Figure, escaped};
 
 /// How the last line of a page begins.
 const MADE_BY: &str = "Made by ell0 ";
@@ -102,7 +94,10 @@ impl Section {
 
     /// A drawing of ours: its charts side by side, or under each other where there is no room.
     pub fn svg(mut self, svg: &str) -> Self {
-        let charts: Vec<&str> = svg.split("<svg ").skip(2).collect();
+        let mut charts: Vec<&str> = svg.split("<svg ").skip(2).collect();
+        if charts.is_empty() {
+            charts.extend(svg.split("<svg ").nth(1));
+        }
         let width = |text: &str| -> f64 {
             let value = text
                 .split_once("width=\"")

@@ -64,11 +64,13 @@ fn gates(name: &str, episodes: &[&Value], terms: &[String]) -> Option<Figure> {
     let n = columns.first()?.1.len();
     let cells = columns.iter().flat_map(|(x, gates)| {
         let gate = |(k, p): (usize, &Value)| {
-            // To three digits: equal neighbours are drawn as one.
+            // To three digits.
             let p = (p.as_f64().unwrap_or(0.0) * 1e3).round() / 1e3;
             (*x, (n - 1 - k) as f64, p)
         };
-        gates.iter().enumerate().map(gate).collect::<Vec<_>>()
+        // From below: equal neighbours are drawn as one.
+        let gates: Vec<_> = gates.iter().enumerate().take(n).collect();
+        gates.into_iter().rev().map(gate).collect::<Vec<_>>()
     });
     let last = columns.last()?.0;
     let rows = if terms.len() == n {

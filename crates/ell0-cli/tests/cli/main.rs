@@ -13,8 +13,10 @@ mod tutorial;
 mod tutorial_figures;
 
 use std::{
+    io::Read,
     path::Path,
-    process::{Command, Output},
+    process::{Child, Command, Output},
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
@@ -33,6 +35,44 @@ fn ell0(folder: &Path, arguments: &[&str]) -> Output {
     command(folder, arguments)
         .output()
         .expect("the binary runs")
+}
+
+/// A process that ends with its test, however that ends.
+struct Running(Child);
+
+impl Running {
+    fn new(command: &mut Command) -> Self {
+        Running(command.spawn().expect("the binary runs"))
+    }
+
+    /// Waits until the process has made a file.
+    fn wait_for(&mut self, file: &Path) {
+        let began = Instant::now();
+        while !file.exists() {
+            let ended = self.0.try_wait().expect("a status");
+            assert!(ended.is_none(), "{ended:?} without {}", file.display());
+            // A busy machine may be slow to begin.
+            let waited = began.elapsed() < Duration::from_secs(120);
+            assert!(waited, "there is no {}", file.display());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits for its end: the exit code, and what it wrote on the standard error, if that is a pipe.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut errors = String::new();
+        if let Some(mut pipe) = self.0.stderr.take() {
+            pipe.read_to_string(&mut errors).expect("UTF-8");
+        }
+        (self.0.wait().expect("a status").code(), errors)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -39,10 +39,11 @@ fn commands() -> Vec<(Vec<String>, Vec<String>)> {
 
 /// Lines agree if all their words do. Numbers may differ by 2 %, for another processor rounds otherwise; times (before an s, or in the last column of a table of which that is `timed`) may differ at will.
 fn agree(shown: &str, printed: &str, timed: bool) -> bool {
-    let (shown, printed): (Vec<_>, Vec<_>) = (
-        shown.split_whitespace().collect(),
-        printed.split_whitespace().collect(),
-    );
+    // Coefficients are numbers, too.
+    let apart = |line: &str| line.replace('*', " * ");
+    let (shown, printed) = (apart(shown), apart(printed));
+    let shown: Vec<&str> = shown.split_whitespace().collect();
+    let printed: Vec<&str> = printed.split_whitespace().collect();
     let number = |word: &str| {
         word.trim_matches(['(', ')', '[', ']', ',', ';'])
             .parse::<f64>()

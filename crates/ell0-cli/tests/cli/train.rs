@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::{LAW, command, ell0, text};
+use crate::{LAW, Running, command, ell0, text};
 
 fn policy(expression: &str) -> String {
     format!(
@@ -188,17 +188,11 @@ fn a_short_training_repeats_and_leaves_its_policy() {
         "--out",
         "killed",
     ];
-    let mut child = command(folder.path(), &train)
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .expect("the binary runs");
-    // A busy machine may be slow to begin.
-    while !folder.path().join("killed/config.toml").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    let mut killed = command(folder.path(), &train);
+    let mut killed = Running::new(killed.stderr(std::process::Stdio::null()));
+    killed.wait_for(&folder.path().join("killed/config.toml"));
     std::thread::sleep(std::time::Duration::from_millis(250));
-    let _ = child.kill();
-    let _ = child.wait();
+    drop(killed);
     let output = ell0(folder.path(), &["train", "--resume", "--out", "killed"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     for name in [

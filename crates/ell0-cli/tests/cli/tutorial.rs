@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path, process::Stdio, time::Duration}
 
 use serde_json::Value;
 
-use crate::{command, ell0, text};
+use crate::{Running, command, ell0, text};
 
 #[test]
 fn collected_experience_gives_the_law_of_the_pendulum() {
@@ -151,21 +151,13 @@ fn a_killed_run_resumes_to_the_same_bits() {
     let mut killed = 0;
     let mut next = begin("parts");
     for milliseconds in [150, 1300, 1700, 2300, 900] {
-        let mut child = next
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the binary runs");
-        // A busy machine may be slow to begin.
-        while !folder.path().join("parts/config.toml").exists() {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let mut run = Running::new(next.stdout(Stdio::null()).stderr(Stdio::null()));
+        run.wait_for(&folder.path().join("parts/config.toml"));
         std::thread::sleep(Duration::from_millis(milliseconds));
-        if child.try_wait().expect("a status").is_none() {
+        if run.0.try_wait().expect("a status").is_none() {
             killed += 1;
         }
-        let _ = child.kill();
-        let _ = child.wait();
+        drop(run);
         next = command(
             folder.path(),
             &["tutorial", "reward", "--resume", "--out", "parts"],
@@ -295,35 +287,33 @@ fn a_killed_run_resumes_to_the_same_bits() {
 fn a_folder_belongs_to_one_process_at_a_time() {
     let folder = tempfile::tempdir().expect("a folder");
     let whole = ["tutorial", "--quick", "--skip", "figures", "--out", "all"];
-    let first = command(folder.path(), &whole)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary runs");
-    while !folder.path().join("all/dynamics/.lock").exists() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let mut first = command(folder.path(), &whole);
+    let mut first = Running::new(first.stdout(Stdio::null()).stderr(Stdio::piped()));
+    first.wait_for(&folder.path().join("all/dynamics/.lock"));
     let stage = ["tutorial", "dynamics", "--resume", "--out", "all/dynamics"];
-    for arguments in [&whole[..], &stage] {
+    let anew = [&whole[..], &["--force"]].concat();
+    for arguments in [&whole[..], &stage, &anew] {
         let second = ell0(folder.path(), arguments);
         assert_eq!(second.status.code(), Some(1));
         let error = text(&second.stderr);
         assert!(error.contains("another process is writing to"), "{error}");
     }
     // The signal reaches the first process alone; its stage ends, too.
-    let interrupt = ["-INT", &first.id().to_string()];
+    let interrupt = ["-INT", &first.0.id().to_string()];
     let sent = std::process::Command::new("kill").args(interrupt).status();
     assert!(sent.expect("kill runs").success());
-    let ended = first.wait_with_output().expect("it ends");
-    assert_eq!(ended.status.code(), Some(1));
-    let error = text(&ended.stderr);
+    let (code, error) = first.end();
+    assert_eq!(code, Some(1), "{error}");
     assert!(
         error.contains("interrupted in the stage dynamics; the same command goes on with it"),
         "{error}"
     );
-    let after = ell0(folder.path(), &[&stage[..], &["--json"]].concat());
-    assert!(
-        after.status.success() || !text(&after.stderr).contains("another process"),
-        "the stage is still running"
-    );
+    // Nobody holds it now. What others put into it is kept, wherever it is.
+    let mine = folder.path().join("all/dynamics/models/thesis.txt");
+    fs::write(&mine, "mine").expect("written");
+    let refused = ell0(folder.path(), &anew);
+    assert_eq!(refused.status.code(), Some(1));
+    let error = text(&refused.stderr);
+    assert!(error.contains("holds thesis.txt"), "{error}");
+    assert!(mine.exists());
 }

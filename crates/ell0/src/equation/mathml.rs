@@ -5,7 +5,8 @@ use crate::features::Function;
 
 /// Text that may stand in a page.
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
+    text.replace(char::is_control, "\u{fffd}")
+        .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
         .replace('"', "&quot;")
@@ -52,13 +53,23 @@ fn name(name: &str, exponent: Option<&str>) -> String {
                 self::name(rest, None)
             )
         }
-        Some((base, "dot")) => raised(dotted(&word(base))),
+        Some((base, "dot")) if !base.is_empty() => raised(dotted(&word(base))),
         // cos²θ, as one writes it.
-        Some((base @ ("sin" | "cos"), rest)) if !rest.is_empty() => format!(
-            "<mrow>{}<mspace width=\"0.17em\"/>{}</mrow>",
-            raised(format!("<mi>{base}</mi>")),
-            word(rest)
-        ),
+        Some((base @ ("sin" | "cos"), rest)) if !rest.is_empty() => {
+            let of = |base: String| {
+                let argument = self::name(rest, None);
+                format!("<mrow>{base}<mspace width=\"0.17em\"/>{argument}</mrow>")
+            };
+            let function = format!("<mi>{base}</mi>");
+            // sin⁻¹ θ would be the arcsine.
+            match exponent.map(str::parse::<u32>) {
+                Some(Ok(_)) => of(raised(function)),
+                _ => raised(match exponent {
+                    Some(_) => format!("<mrow><mo>(</mo>{}<mo>)</mo></mrow>", of(function)),
+                    None => of(function),
+                }),
+            }
+        }
         Some((base, rest)) if !base.is_empty() && !rest.is_empty() => raised(format!(
             "<msub>{}<mrow>{}</mrow></msub>",
             word(base),
@@ -226,8 +237,12 @@ impl Node {
                     } else {
                         ""
                     };
+                    let factor = match value.abs() {
+                        1.0 => String::new(),
+                        _ => factor + TIMES,
+                    };
                     if let Some(first) = pieces.first_mut() {
-                        first.insert_str(0, &format!("{sign}{factor}{TIMES}"));
+                        first.insert_str(0, &format!("{sign}{factor}"));
                     }
                     pieces
                 }
@@ -302,8 +317,12 @@ mod tests {
             closed(&mathml(text));
         }
         assert!(mathml("cos_theta^2").starts_with("<mrow><msup><mi>cos</mi><mn>2</mn></msup>"));
+        // Not the arccosine.
+        assert!(mathml("cos_theta^-1").starts_with("<msup><mrow><mo>(</mo>"));
         // A long law can be broken at each term, inside of the function, too.
         let law = Expression::parse("-2*tanh(x - 3*theta_dot)", &names).expect("a law");
+        let minus = Expression::parse("-tanh(x - 3*theta_dot)", &names).expect("a law");
+        assert!(!minus.root.pieces(&minus.variables, 4)[0].contains("<mn>1</mn>"));
         let pieces = law.root.pieces(&law.variables, 4);
         assert_eq!(pieces.len(), 2);
         pieces.iter().for_each(|p| closed(p));

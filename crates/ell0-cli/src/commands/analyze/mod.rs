@@ -68,7 +68,7 @@ fn bound(text: &str) -> Result<(String, f64, f64), String> {
 }
 
 /// The files of an analysis.
-const OURS: &[&str] = &[
+pub const OURS: &[&str] = &[
     "analysis.json",
     "model.json",
     "portrait.svg",

@@ -26,7 +26,7 @@ pub use self::{
 };
 use crate::{
     report,
-    run_dir::{Lock, begin, lock, make_inside},
+    run_dir::{Lock, begin, lock, make_inside, remove},
 };
 
 /// Learn a control policy by acting
@@ -252,8 +252,9 @@ impl Place {
             let old = self
                 .read()
                 .context("--force replaces only folders of runs: choose another --out")?;
+            old.may_throw_away(folder)?;
             let _lock = lock(folder)?;
-            old.throw_away(folder)?;
+            remove(folder)?;
         }
         let head = format!(
             "# Made by ell0 {} with `ell0 {}`.\n\n",
@@ -264,7 +265,8 @@ impl Place {
         Ok((plan, lock(folder)?))
     }
 
-    fn read(&self) -> anyhow::Result<Plan> {
+    /// What the run in the folder began with.
+    pub fn read(&self) -> anyhow::Result<Plan> {
         let file = self.folder.join("config.toml");
         let text = std::fs::read_to_string(&file)
             .with_context(|| format!("{} holds no run to go on with", self.folder.display()))?;

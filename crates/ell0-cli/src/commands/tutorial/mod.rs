@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     report,
-    run_dir::{Lock, begin, lock, make_inside, may_replace},
+    run_dir::{Lock, begin, lock, make_inside, may_replace, remove},
 };
 
 use self::{
@@ -114,8 +114,8 @@ impl Config {
     }
 }
 
-/// Deletes a run, if the folder holds nothing else.
-fn throw_away(folder: &Path) -> anyhow::Result<()> {
+/// Whether a folder holds nothing but a run.
+fn may_throw_away(folder: &Path) -> anyhow::Result<()> {
     may_replace(folder, OURS)?;
     let names: Vec<String> = Kind::ALL.iter().map(|k| k.file()).collect();
     let files = |extensions: &[&str]| -> Vec<String> {
@@ -134,7 +134,7 @@ fn throw_away(folder: &Path) -> anyhow::Result<()> {
             may_replace(&inside, &ours)?;
         }
     }
-    std::fs::remove_dir_all(folder).with_context(|| format!("cannot replace {}", folder.display()))
+    Ok(())
 }
 
 /// The folders inside the folder of a run.
@@ -220,8 +220,9 @@ impl Options {
                 task.name(),
                 folder.display()
             );
+            may_throw_away(folder)?;
             let _lock = lock(folder)?;
-            throw_away(folder)?;
+            remove(folder)?;
         }
         let head = format!(
             "# Made by ell0 {} with `ell0 tutorial {}`.\n\n",

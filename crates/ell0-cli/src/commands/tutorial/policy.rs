@@ -106,17 +106,16 @@ impl Policy {
 
     pub fn run(&self) -> anyhow::Result<()> {
         let place = Place {
-            folder: self.out.clone().unwrap_or_else(|| {
+            resume: self.resume,
+            force: self.force,
+            ..place(self.out.clone().unwrap_or_else(|| {
                 let kind = match (self.quick, self.reference) {
                     (true, _) => "-quick",
                     (_, true) => "-reference",
                     _ => "",
                 };
                 Path::new("runs").join(format!("tutorial-policy-seed{}{kind}", self.seed))
-            }),
-            command: "tutorial policy",
-            resume: self.resume,
-            force: self.force,
+            }))
         };
         let (plan, _lock) = place.prepare(|| self.plan())?;
         let done = place.carry_out(&plan, "Policies")?;
@@ -143,6 +142,16 @@ impl Policy {
             place.folder.display()
         )?;
         Ok(())
+    }
+}
+
+/// A folder of this command.
+pub fn place(folder: PathBuf) -> Place {
+    Place {
+        folder,
+        command: "tutorial policy",
+        resume: false,
+        force: false,
     }
 }
 

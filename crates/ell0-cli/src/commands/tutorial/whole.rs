@@ -1,6 +1,7 @@
 //! `ell0 tutorial` without a further word: everything, one stage after the other.
 
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     process::Command,
     sync::atomic::{AtomicBool, Ordering},
@@ -13,8 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
+    commands::analyze,
     report::{self, STAGES},
-    run_dir::{Lock, begin, lock, may_replace},
+    run_dir::{Lock, begin, lock, may_replace, remove},
 };
 
 /// Whether this process was asked to end.
@@ -144,7 +146,6 @@ impl Whole {
                     folder.display()
                 )
             })?;
-            let lock = lock(folder)?;
             if !self.force {
                 ensure!(
                     begun == asked,
@@ -157,12 +158,9 @@ impl Whole {
                         ", not --quick"
                     }
                 );
-                return Ok(lock);
+                return lock(folder);
             }
-            let stages = STAGES.iter().map(|s| s.0);
-            may_replace(folder, &stages.chain(OURS).collect::<Vec<_>>())?;
-            std::fs::remove_dir_all(folder)
-                .with_context(|| format!("cannot replace {}", folder.display()))?;
+            throw_away(folder)?;
         }
         let head = format!(
             "# Made by ell0 {} with `ell0 tutorial`.\n\n",
@@ -182,7 +180,7 @@ impl Whole {
         ensure!(
             !stages.contains(&Stage::Analysis)
                 || stages.contains(&Stage::Policy)
-                || is_done(&folder, Stage::Policy),
+                || !self.force && is_done(&folder, Stage::Policy),
             "the analysis needs the policies: leave --skip policy out, or skip analysis, too"
         );
         let _lock = self.prepare(&folder)?;
@@ -239,23 +237,17 @@ impl Whole {
     /// Runs a stage as the command that a user would type, so that both do the same.
     fn stage(&self, folder: &Path, stage: Stage) -> anyhow::Result<()> {
         let inside = folder.join(stage.name());
-        let mut words: Vec<String> = Vec::new();
-        let mut more = |text: &[&str]| words.extend(text.iter().map(|w| w.to_string()));
+        let mut words: Vec<OsString> = Vec::new();
+        let mut more = |text: &[&str]| words.extend(text.iter().map(OsString::from));
         let seed = self.seed.unwrap_or(0).to_string();
+        let quick: &[&str] = if self.quick { &["--quick"] } else { &[] };
         match stage {
             Stage::Analysis => {
-                let policy = best_policy(&folder.join(Stage::Policy.name()))?;
-                more(&[
-                    "analyze",
-                    &policy.to_string_lossy(),
-                    "--env",
-                    super::data::ENVIRONMENT,
-                ]);
-                more(&["--force"]);
+                more(&["analyze", "--env", super::data::ENVIRONMENT, "--force"]);
             }
             Stage::Figures => {
                 more(&["tutorial", "figures", "--seed", &seed, "--force"]);
-                more(if self.quick { &["--quick"] } else { &[] });
+                more(quick);
             }
             stage => {
                 more(&["tutorial", stage.name()]);
@@ -263,16 +255,30 @@ impl Whole {
                     more(&["--resume"]);
                 } else {
                     more(&["--seed", &seed]);
-                    more(if self.quick { &["--quick"] } else { &[] });
+                    more(quick);
                 }
             }
         }
-        more(&["--out", &inside.to_string_lossy()]);
+        // As one word: a name may begin with a dash.
+        let mut out = OsString::from("--out=");
+        out.push(&inside);
+        words.push(out);
+        if stage == Stage::Analysis {
+            words.push("--".into());
+            words.push(best_policy(&folder.join(Stage::Policy.name()))?.into());
+        }
         let program = std::env::current_exe().context("this program's own file")?;
         // Ctrl-C in a terminal reaches both processes: this one waits until the other has saved.
         let _ = ctrlc::set_handler(|| {
             STOP.store(true, Ordering::Relaxed);
         });
+        let interrupted = || {
+            format!(
+                "interrupted in the stage {}; the same command goes on with it",
+                stage.name()
+            )
+        };
+        ensure!(!STOP.load(Ordering::Relaxed), interrupted());
         let mut child = Command::new(program)
             .args(&words)
             .spawn()
@@ -291,11 +297,7 @@ impl Whole {
                 }
             }
         };
-        ensure!(
-            !STOP.load(Ordering::Relaxed),
-            "interrupted in the stage {}; the same command goes on with it",
-            stage.name()
-        );
+        ensure!(!STOP.load(Ordering::Relaxed), interrupted());
         ensure!(
             status.success(),
             "the stage {} did not finish; the same command goes on with it, --skip {} leaves it out",
@@ -304,6 +306,31 @@ impl Whole {
         );
         Ok(())
     }
+}
+
+/// Deletes a whole tutorial, if the folder holds nothing else and no process is writing to it.
+fn throw_away(folder: &Path) -> anyhow::Result<()> {
+    let stages = STAGES.iter().map(|s| s.0);
+    may_replace(folder, &stages.chain(OURS).collect::<Vec<_>>())?;
+    let mut begun = Stage::ALL.to_vec();
+    begun.retain(|stage| folder.join(stage.name()).is_dir());
+    for stage in &begun {
+        let inside = folder.join(stage.name());
+        match stage {
+            Stage::Figures => super::figures::may_throw_away(&inside)?,
+            Stage::Analysis => may_replace(&inside, analyze::OURS)?,
+            Stage::Dynamics | Stage::Reward => super::may_throw_away(&inside)?,
+            Stage::Policy => {
+                let place = super::policy::place(inside.clone());
+                place.read()?.may_throw_away(&inside)?;
+            }
+        }
+    }
+    // A stage may go on alone, if the process that began it was killed.
+    let locks = begun.iter().map(|stage| lock(&folder.join(stage.name())));
+    let mut locks = locks.collect::<anyhow::Result<Vec<_>>>()?;
+    locks.push(lock(folder)?);
+    remove(folder)
 }
 
 /// Whether a stage has left its results.

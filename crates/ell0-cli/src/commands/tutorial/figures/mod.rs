@@ -10,7 +10,7 @@ mod spike_and_slab;
 
 use std::{
     io::{Write, stdout},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Instant,
 };
 
@@ -88,20 +88,28 @@ const FIGURES: [(&str, Draw); 6] = [
 const OURS: &[&str] = &["figures", "results.json", report::FILE, report::COMMAND];
 const INSIDE: &str = "figures";
 
+fn file(name: &str, extension: &str) -> String {
+    format!("{name}.{extension}")
+}
+
+/// Whether a folder holds nothing but figures.
+pub fn may_throw_away(folder: &Path) -> anyhow::Result<()> {
+    may_replace(folder, OURS)?;
+    let inside = folder.join(INSIDE);
+    if !inside.is_dir() {
+        return Ok(());
+    }
+    let both = |(name, _): &(&str, Draw)| [file(name, "svg"), file(name, "png")];
+    let files: Vec<String> = FIGURES.iter().flat_map(both).collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    may_replace(&inside, &files)
+}
+
 impl Figures {
     pub fn run(&self) -> anyhow::Result<()> {
         let began = Instant::now();
-        let file = |name: &str, extension: &str| format!("{name}.{extension}");
-        let inside = self.out.join(INSIDE);
-        if self.force && inside.is_dir() {
-            let files: Vec<String> = FIGURES
-                .iter()
-                .flat_map(|(name, _)| [file(name, "svg"), file(name, "png")])
-                .collect();
-            may_replace(
-                &inside,
-                &files.iter().map(String::as_str).collect::<Vec<_>>(),
-            )?;
+        if self.force && self.out.is_dir() {
+            may_throw_away(&self.out)?;
         }
         let mut folder = RunDir::new(Some(&self.out), self.force, "tutorial-figures", OURS)?;
         let steps = FIGURES.len() as u64 + estimators::STEPS;
