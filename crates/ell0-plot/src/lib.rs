@@ -15,6 +15,7 @@ mod axis;
 mod chart;
 mod draw;
 mod figure;
+mod frame;
 mod series;
 
 pub use axis::{Axis, Scale};

@@ -1,4 +1,4 @@
-//! The whole path: the best model of every size, and the choice of one.
+//! The whole path: the best model of every size.
 
 use std::{fmt, str::FromStr};
 
@@ -57,27 +57,6 @@ impl fmt::Display for Method {
             Method::Lasso => "lasso",
         })
     }
-}
-
-/// How one model of the path is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rule {
-    /// The smallest model whose validation error is within one standard error of the least, or below the error of the targets themselves; by BIC where there are no
-    /// validation data, or a single part of them.
-    OneStandardError,
-    /// The least validation error.
-    Validation,
-    /// The smallest model whose validation error is at most this share above the least.
-    Within(f64),
-    /// The least BIC.
-    Bic,
-    /// The least AICc.
-    Aicc,
-    /// So many terms (for each target).
-    Terms(usize),
-    /// The least mean squared error (averaged over the targets that share the terms) + λ·terms.
-    Lambda(f64),
 }
 
 /// One model of the path.
@@ -142,9 +121,9 @@ impl Default for PathConfig {
 /// very different size to one scale first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Path {
-    lines: Vec<Line>,
+    pub(super) lines: Vec<Line>,
     /// Errors below this are those of the targets themselves, or round-off: models that reach it are equally good.
-    floor: f64,
+    pub(super) floor: f64,
 }
 
 /// Prices along which gates are trained.
@@ -296,83 +275,6 @@ impl Path {
             // The smallest model of all is best at any price, however high.
             self.lines[k].lambda = price.max(0.0);
         }
-    }
-
-    /// One model of the path.
-    pub fn choose(&self, rule: Rule) -> Result<&Line> {
-        let Some(last) = self.lines.last() else {
-            return Err(Error::Empty { what: "path" });
-        };
-        let least = |value: &dyn Fn(&Line) -> f64| {
-            self.lines
-                .iter()
-                .min_by(|a, b| value(a).total_cmp(&value(b)))
-                .unwrap_or(last)
-        };
-        let error = |line: &Line| {
-            line.validation_error
-                .map_or(f64::INFINITY, |e| e.max(self.floor))
-        };
-        let validated = last.validation_error.is_some();
-        Ok(match rule {
-            // Without a standard error there is nothing to be within.
-            Rule::OneStandardError if last.validation_deviation.is_none() => least(&|l| l.bic),
-            Rule::Validation if !validated => {
-                return Err(Error::parameter(
-                    "rule",
-                    "validation",
-                    "there are no validation data; choose by BIC, AICc, the number of terms or λ",
-                ));
-            }
-            Rule::Within(share) => {
-                let ok = share >= 0.0 && share.is_finite() && validated;
-                require(
-                    ok,
-                    "share",
-                    share,
-                    "it must be finite and not negative, and there must be validation data",
-                )?;
-                let best = least(&error);
-                let limit = error(best) * (1.0 + share);
-                self.lines
-                    .iter()
-                    .find(|line| error(line) <= limit)
-                    .unwrap_or(best)
-            }
-            Rule::Validation => least(&error),
-            Rule::OneStandardError => {
-                let best = least(&error);
-                let limit = error(best) + best.validation_deviation.unwrap_or(0.0);
-                self.lines
-                    .iter()
-                    .find(|line| error(line) <= limit)
-                    .unwrap_or(best)
-            }
-            Rule::Bic => least(&|l| l.bic),
-            Rule::Aicc => least(&|l| l.aicc),
-            Rule::Terms(terms) => self
-                .lines
-                .iter()
-                .find(|line| line.terms == terms)
-                .ok_or_else(|| {
-                    let known: Vec<String> =
-                        self.lines.iter().map(|l| l.terms.to_string()).collect();
-                    Error::parameter(
-                        "terms",
-                        terms,
-                        format!("the path has models of {} terms", known.join(", ")),
-                    )
-                })?,
-            Rule::Lambda(lambda) => {
-                require(
-                    lambda >= 0.0 && lambda.is_finite(),
-                    "lambda",
-                    lambda,
-                    "it must be finite and not negative",
-                )?;
-                least(&|l| l.train_error + lambda * l.terms as f64)
-            }
-        })
     }
 }
 
