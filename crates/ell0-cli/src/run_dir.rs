@@ -87,6 +87,12 @@ pub fn lock(folder: &Path) -> anyhow::Result<Lock> {
     Ok(Lock(file))
 }
 
+/// Whether a process has taken hold of a folder.
+pub fn is_held(folder: &Path) -> bool {
+    let file = File::open(folder.join(LOCK));
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 /// Deletes a folder: it is gone at once or not at all, also if this process is killed meanwhile.
 pub fn remove(folder: &Path) -> anyhow::Result<()> {
     let cannot = || format!("cannot replace {}", folder.display());

@@ -62,8 +62,11 @@ impl Chart {
         let colours = self.colours();
         let (frame, legend) = Frame::new(self, &colours, (width, height));
         let mut pen = Pen(svg);
+        // A long title is set smaller rather than cut off.
+        let room = (width - frame.left) / (letters(&self.title) * 15.0 / 11.0).max(1.0);
+        let size = (15.0 * room).clamp(8.0, 15.0);
         pen.put(format_args!(
-            "<svg class=\"chart\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n<text x=\"{}\" y=\"18\" class=\"title\" font-size=\"15\">{}</text>\n",
+            "<svg class=\"chart\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n<text x=\"{}\" y=\"18\" class=\"title\" font-size=\"{size:.1}\">{}</text>\n",
             frame.left,
             escaped(&self.title)
         ));

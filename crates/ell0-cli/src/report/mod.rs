@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use ell0::equation::Model;
 use ell0_data::write::write_whole;
+
+use crate::run_dir::is_held;
 use serde_json::Value;
 
 pub use compare::compare;
@@ -159,7 +161,7 @@ fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
         }
         begun = config.get("tutorial").is_some();
     }
-    if has(&format!("figures/{}.svg", FIGURES[0].0)) {
+    if has("results.json") && has(&format!("figures/{}.svg", FIGURES[0].0)) {
         return figures(folder);
     }
     let mut all = Vec::new();
@@ -179,6 +181,17 @@ fn sections(folder: &Path) -> anyhow::Result<(String, Vec<Section>)> {
         );
     }
     Ok((TUTORIAL.into(), all))
+}
+
+/// What is said of a run without results: whether a process is at work on it.
+fn unfinished(folder: &Path) -> Section {
+    if is_held(folder) {
+        Section::new("Under way")
+            .text("This run is not finished; what follows is what it has done so far.")
+    } else {
+        Section::new("Not finished")
+            .text("No process is at work on this run; what follows is what it has done so far. The command that began it goes on with it, with --resume.")
+    }
 }
 
 /// What the whole tutorial shows.

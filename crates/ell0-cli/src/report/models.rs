@@ -5,7 +5,7 @@ use std::path::Path;
 use ell0_plot::{Axis, Chart, Figure, Series};
 use serde_json::Value;
 
-use super::{Section, equations, json, lines, number, plain, read};
+use super::{Section, equations, json, lines, number, plain, read, unfinished};
 
 /// Test error and open gates of every model over the epochs.
 fn learning(metrics: &[Value]) -> Figure {
@@ -68,8 +68,8 @@ pub fn sections(folder: &Path, config: &toml::Value) -> anyhow::Result<(String, 
                 .collect();
             let header = [
                 "model",
-                "train error",
-                "test error",
+                "best train error",
+                "best test error",
                 "with all terms",
                 "parameters",
                 "active",
@@ -77,16 +77,13 @@ pub fn sections(folder: &Path, config: &toml::Value) -> anyhow::Result<(String, 
                 "seconds",
             ];
             let mut section = Section::new("Results").table(&header, &rows);
-            section = section.note("Mean squared errors of the best epoch; with all terms: the test error of least squares without any gate. Active parameters and operations are those that are left when closed gates are removed.");
+            section = section.note("Mean squared errors of the best epoch, as the published figure has them; with all terms: the test error of least squares without any gate. Active parameters and operations are those that are left when closed gates are removed.");
             if folder.join("figure.svg").exists() {
                 section = section.svg(&read(folder, "figure.svg")?);
             }
             sections.push(section);
         }
-        None => sections.push(
-            Section::new("Under way")
-                .text("This run is not finished; what follows is what it has done so far."),
-        ),
+        None => sections.push(unfinished(folder)),
     }
     let metrics = lines(folder, "metrics.jsonl")?;
     if !metrics.is_empty() {

@@ -6,7 +6,7 @@ use ell0_control::agent::Training;
 use ell0_plot::{Axis, Chart, Figure, Series};
 use serde_json::Value;
 
-use super::{Section, equations, json, lines, number, plain, read};
+use super::{Section, equations, json, lines, number, plain, read, unfinished};
 
 /// Episodes of each run, by its name.
 fn runs(metrics: &[Value]) -> BTreeMap<String, Vec<&Value>> {
@@ -147,10 +147,7 @@ pub fn sections(folder: &Path, config: &toml::Value) -> anyhow::Result<(String, 
             );
             sections.push(section);
         }
-        None => sections.push(
-            Section::new("Under way")
-                .text("This run is not finished; what follows is what it has done so far."),
-        ),
+        None => sections.push(unfinished(folder)),
     }
     sections.extend(equations(
         &folder.join("policies"),

@@ -199,11 +199,11 @@ fn a_run_can_be_watched() {
     };
     let page = get("/");
     assert!(
-        page.starts_with("HTTP/1.1 200 OK") && page.contains("Under way"),
+        page.starts_with("HTTP/1.1 200 OK") && page.contains("Not finished"),
         "{page}"
     );
     fs::write(folder.path().join("train/results.json"), "[]").expect("written");
-    assert!(!get("/").contains("Under way"));
+    assert!(!get("/").contains("Not finished"));
     assert!(get("/../secret").starts_with("HTTP/1.1 404"));
     assert!(get("/?x=1").starts_with("HTTP/1.1 200") && get("/report.html").contains("<html"));
     assert!(get("/metrics.jsonl").contains("\"episode\":60"));

@@ -345,6 +345,23 @@ impl Statistics {
         }
         Ok(total / self.weight)
     }
+
+    /// How many significant digits the coefficients of a law need to be printed with, at least five: with fewer the squared error would grow by more than 1 %. Large coefficients that cancel
+    /// need many.
+    pub fn digits(&self, target: usize, coefficients: &[f64]) -> Result<usize> {
+        let error = self.mean_squared_error(target, coefficients)?;
+        let energy = self.mean_squared_error(target, &vec![0.0; coefficients.len()])?;
+        // Exact laws have no error that could grow by a share.
+        let limit = 1.01 * error + 1e-8 * energy;
+        for digits in 5..17 {
+            let rounded = |c: &f64| format!("{c:.*e}", digits - 1).parse().unwrap_or(*c);
+            let rounded: Vec<f64> = coefficients.iter().map(rounded).collect();
+            if self.mean_squared_error(target, &rounded)? <= limit {
+                return Ok(digits);
+            }
+        }
+        Ok(17)
+    }
 }
 
 /// Turns rows of inputs and targets into statistics, block by block. Memory is a block and the triangle, whatever the number of rows.

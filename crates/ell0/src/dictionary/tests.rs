@@ -1161,3 +1161,51 @@ proptest! {
         }
     }
 }
+
+/// Coefficients that cancel are printed with as many digits as the law needs.
+#[test]
+fn digits_suffice_for_the_law() {
+    let features = "polynomial(1) + functions(sin)"
+        .parse::<Library>()
+        .expect("a library");
+    let features = features.features(&["x"]).expect("features");
+    let x: Vec<f64> = (0..500).map(|k| 0.0002 * f64::from(k)).collect();
+    let law = |x: f64| 1234567.8 * x - 1234512.3 * x.sin();
+    let y: Vec<f64> = x
+        .iter()
+        .map(|&x| law(x))
+        .chain(x.iter().map(|x| 2.0 * x))
+        .collect();
+    let names = ["y", "z"].map(String::from).to_vec();
+    let mut accumulator = Accumulator::new(features.clone(), names).expect("columns");
+    accumulator.push(&x, &y, None, x.len()).expect("rows");
+    let statistics = accumulator.finish();
+    // 1, x, sin x.
+    assert_eq!(features.len(), 3);
+    let mut coefficients = vec![0.0; features.len()];
+    coefficients[1] = 1234567.8;
+    coefficients[2] = -1234512.3;
+    let digits = statistics.digits(0, &coefficients).expect("digits");
+    assert!((7..=10).contains(&digits), "{digits}");
+    let mut plain = vec![0.0; features.len()];
+    plain[1] = 2.0;
+    assert_eq!(statistics.digits(1, &plain).expect("digits"), 5);
+    let targets = [("y", coefficients), ("z", plain)].map(|(target, coefficients)| {
+        crate::equation::DictionaryTarget {
+            target: target.into(),
+            coefficients,
+            probabilities: None,
+        }
+    });
+    let dynamics = crate::equation::Dynamics::Regression;
+    let model = crate::equation::Model::dictionary(&features, "", &targets, dynamics);
+    let model = model.expect("a model").with_digits([digits, 5]);
+    let text = model.text(3);
+    assert!(
+        text.contains("1234567") && text.ends_with("z = 2*x"),
+        "{text}"
+    );
+    // Kept with the model.
+    let read = crate::equation::Model::from_json(&model.to_json()).expect("a model");
+    assert_eq!(read.text(3), text);
+}

@@ -1,6 +1,6 @@
 //! An expression as MathML, which browsers set without help.
 
-use super::{Dynamics, Expression, Model, Node, text::significant};
+use super::{Dynamics, Equation, Expression, Model, Node, text::significant};
 use crate::features::Function;
 
 /// Text that may stand in a page.
@@ -263,8 +263,8 @@ impl Expression {
 impl Model {
     /// Each equation as MathML elements, one for each term, so that a long one can be broken between lines.
     pub fn mathml(&self, digits: usize) -> Vec<String> {
-        let line = |(target, expression): (&str, &Expression)| {
-            let left = name(target, None);
+        let line = |(equation, expression): (&Equation, &Expression)| {
+            let left = name(&equation.target, None);
             let left = match self.dynamics() {
                 Dynamics::Regression => left,
                 Dynamics::Continuous => dotted(&left),
@@ -274,7 +274,7 @@ impl Model {
             };
             let pieces = expression
                 .root
-                .pieces(&expression.variables, digits.clamp(1, 17));
+                .pieces(&expression.variables, equation.shown(digits));
             let begin = format!("<math>{left}<mo form=\"infix\" rspace=\"0\">=</mo></math>");
             let pieces = pieces.iter().map(|p| format!("<math>{p}</math>"));
             std::iter::once(begin)
@@ -282,7 +282,11 @@ impl Model {
                 .collect::<Vec<_>>()
                 .join("\n")
         };
-        self.targets().zip(self.expressions()).map(line).collect()
+        self.equations()
+            .iter()
+            .zip(self.expressions())
+            .map(line)
+            .collect()
     }
 }
 

@@ -45,6 +45,9 @@ pub struct Equation {
     /// The terms of a linear combination, for reading; empty for other expressions.
     #[serde(default)]
     pub terms: Vec<TermRecord>,
+    /// Significant digits without which the text would not be the law any more: large coefficients may cancel. None if the usual ones suffice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digits: Option<usize>,
 }
 
 /// What a dictionary says of one target.
@@ -90,6 +93,16 @@ struct File {
 const FORMAT: &str = "ell0-model";
 const VERSION: u32 = 1;
 
+/// What commands print where nothing else is asked for: at most six.
+const USUAL_DIGITS: usize = 6;
+
+impl Equation {
+    /// The digits that are shown where so many are asked for.
+    pub(super) fn shown(&self, asked: usize) -> usize {
+        asked.max(self.digits.unwrap_or(0)).clamp(1, 17)
+    }
+}
+
 impl Model {
     /// A model of given expressions, all in the same inputs.
     pub fn new(
@@ -110,6 +123,7 @@ impl Model {
             target: target.clone(),
             expression: expression.to_string(),
             terms: Vec::new(),
+            digits: None,
         };
         let file = File {
             format: FORMAT.into(),
@@ -168,6 +182,7 @@ impl Model {
                 target: target.clone(),
                 expression: expression.to_string(),
                 terms: used.iter().map(record).collect(),
+                digits: None,
             });
         }
         let file = File {
@@ -334,10 +349,18 @@ impl Model {
         self.lines(line)
     }
 
-    /// The equations in a plainer style, a line each, with so many significant digits: `x' = -10*x + 10*y`.
+    /// The same model, of which each equation needs so many digits when it is printed, and gets them; see [`Statistics::digits`](crate::dictionary::Statistics::digits).
+    pub fn with_digits(mut self, digits: impl IntoIterator<Item = usize>) -> Self {
+        for (equation, digits) in self.file.equations.iter_mut().zip(digits) {
+            equation.digits = (digits > USUAL_DIGITS).then_some(digits);
+        }
+        self
+    }
+
+    /// The equations in a plainer style, a line each, with so many significant digits, or as many more as an equation needs: `x' = -10*x + 10*y`.
     pub fn text(&self, digits: usize) -> String {
-        let digits = digits.clamp(1, 17);
         self.lines(|(equation, expression)| {
+            let digits = equation.shown(digits);
             let left = match self.file.dynamics {
                 Dynamics::Regression => equation.target.clone(),
                 Dynamics::Continuous => format!("{}'", equation.target),
@@ -347,7 +370,7 @@ impl Model {
         })
     }
 
-    /// The equations as LaTeX, aligned.
+    /// The equations as LaTeX, aligned, with digits as in [`text`](Model::text).
     pub fn latex(&self, digits: usize) -> String {
         let line = |(equation, expression): (&Equation, &Expression)| {
             let name = latex_name(&equation.target);
@@ -356,7 +379,10 @@ impl Model {
                 Dynamics::Continuous => format!("\\frac{{\\mathrm{{d}}}}{{\\mathrm{{d}}t}} {name}"),
                 Dynamics::Discrete => format!("{{{name}}}^{{(k+1)}}"),
             };
-            format!("{left} &= {} \\\\", expression.latex(digits))
+            format!(
+                "{left} &= {} \\\\",
+                expression.latex(equation.shown(digits))
+            )
         };
         format!("\\begin{{align*}}\n{}\n\\end{{align*}}", self.lines(line))
     }

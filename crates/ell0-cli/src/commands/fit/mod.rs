@@ -343,7 +343,11 @@ impl Settings {
             });
             paths.push((path, line));
         }
-        let model = Model::dictionary(&features, &library, &equations, dynamics)?;
+        let laws = equations.iter().enumerate();
+        let digits = laws.map(|(index, law)| train.digits(index, &law.coefficients));
+        let digits = digits.collect::<ell0::Result<Vec<_>>>()?;
+        let model =
+            Model::dictionary(&features, &library, &equations, dynamics)?.with_digits(digits);
         Ok(Found {
             parts,
             train,

@@ -183,6 +183,17 @@ impl Train {
                 place.folder.display()
             );
         }
+        for agent in &plan.agents {
+            let training = &agent.training;
+            let gated = !training.policy.trim().starts_with("network");
+            if gated && training.episodes <= training.lambda_from {
+                eprintln!(
+                    "note: gates cost nothing before episode {}, so that --lambda and --terms have no effect in {} episodes",
+                    training.lambda_from, training.episodes
+                );
+                break;
+            }
+        }
         let title = match self.policy.as_slice() {
             [policy] => policy.as_str(),
             _ => "policies",
@@ -270,9 +281,10 @@ impl Place {
         let file = self.folder.join("config.toml");
         let text = std::fs::read_to_string(&file)
             .with_context(|| format!("{} holds no run to go on with", self.folder.display()))?;
-        toml::from_str(&text).with_context(|| {
+        // What a parser says of another command's file helps nobody.
+        toml::from_str(&text).ok().with_context(|| {
             format!(
-                "{} is not the config.toml of `ell0 {}`",
+                "{} is not the config.toml of `ell0 {}`, or was changed",
                 file.display(),
                 self.command
             )

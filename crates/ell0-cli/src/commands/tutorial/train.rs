@@ -128,8 +128,13 @@ impl Run<'_> {
         let test = test.lifted(features.clone(), sampled.scales())?;
         let (trainer, seconds) = self.run(kind, model, &train, &test, progress)?;
         let coefficients = sampled.coefficients(&trainer.best_model())?;
-        let (size, equations) =
-            self.write_model(kind, &library.to_string(), &features, &coefficients)?;
+        let (size, equations) = self.write_model(
+            kind,
+            &library.to_string(),
+            &features,
+            &statistics,
+            &coefficients,
+        )?;
         self.done(kind, &trainer, seconds, size, Some(equations))
     }
 
@@ -220,7 +225,7 @@ impl Run<'_> {
         }
         let floor = error(&test, &everything)?;
         let (size, equations) =
-            self.write_model(kind, &library.to_string(), &features, &coefficients)?;
+            self.write_model(kind, &library.to_string(), &features, &train, &coefficients)?;
         let row = Row {
             task: self.task,
             model: kind.name(),
@@ -247,6 +252,7 @@ impl Run<'_> {
         kind: Kind,
         library: &str,
         features: &Features,
+        statistics: &Statistics,
         coefficients: &[f64],
     ) -> anyhow::Result<((usize, usize, f64), String)> {
         let laws = coefficients.chunks_exact(features.len());
@@ -261,7 +267,11 @@ impl Run<'_> {
                 probabilities: None,
             })
             .collect();
-        let model = Model::dictionary(features, library, &targets, Dynamics::Regression)?;
+        let digits = coefficients.chunks_exact(features.len()).enumerate();
+        let digits = digits.map(|(target, law)| statistics.digits(target, law));
+        let digits = digits.collect::<ell0::Result<Vec<_>>>()?;
+        let model = Model::dictionary(features, library, &targets, Dynamics::Regression)?
+            .with_digits(digits);
         let file = self.folder.join("models").join(kind.file() + ".json");
         write_whole(file, (model.to_json() + "\n").as_bytes())?;
         let active = coefficients.iter().filter(|c| **c != 0.0).count();

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::{
     commands::analyze,
     report::{self, STAGES},
-    run_dir::{Lock, begin, lock, may_replace, remove},
+    run_dir::{Lock, begin, is_held, lock, may_replace, remove},
 };
 
 /// Whether this process was asked to end.
@@ -37,11 +37,11 @@ pub struct Whole {
     /// Seed of everything random [default: 0]
     #[arg(long)]
     seed: Option<u64>,
-    /// Folder [default: runs/tutorial, or runs/tutorial-quick]; what is finished in it is not done again
+    /// Folder [default: runs/tutorial, with -seedN for other seeds and -quick]; what is finished in it is not done again
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Begin anew if the folder exists
-    #[arg(long)]
+    /// Begin all of it anew if the folder exists
+    #[arg(long, conflicts_with = "skip")]
     force: bool,
 }
 
@@ -140,12 +140,12 @@ impl Whole {
             Ok(toml::from_str(&text)?)
         };
         if folder.exists() {
-            let begun = begun().with_context(|| {
-                format!(
+            let Ok(begun) = begun() else {
+                bail!(
                     "{} is not the folder of an `ell0 tutorial`: choose another --out",
                     folder.display()
-                )
-            })?;
+                );
+            };
             if !self.force {
                 ensure!(
                     begun == asked,
@@ -180,7 +180,7 @@ impl Whole {
         ensure!(
             !stages.contains(&Stage::Analysis)
                 || stages.contains(&Stage::Policy)
-                || !self.force && is_done(&folder, Stage::Policy),
+                || is_done(&folder, Stage::Policy),
             "the analysis needs the policies: leave --skip policy out, or skip analysis, too"
         );
         let _lock = self.prepare(&folder)?;
@@ -269,6 +269,13 @@ impl Whole {
             words.push(best_policy(&folder.join(Stage::Policy.name()))?.into());
         }
         let program = std::env::current_exe().context("this program's own file")?;
+        // It may go on alone, if the process that began it was killed.
+        if inside.is_dir() && is_held(&inside) {
+            bail!(
+                "the stage {} goes on in another process; wait for its end, or end it",
+                stage.name()
+            );
+        }
         // Ctrl-C in a terminal reaches both processes: this one waits until the other has saved.
         let _ = ctrlc::set_handler(|| {
             STOP.store(true, Ordering::Relaxed);
@@ -298,7 +305,11 @@ impl Whole {
                 }
             }
         };
-        ensure!(!STOP.load(Ordering::Relaxed), interrupted());
+        // A stage that was finished all the same is finished.
+        ensure!(
+            status.success() || !STOP.load(Ordering::Relaxed),
+            interrupted()
+        );
         ensure!(
             status.success(),
             "the stage {} did not finish; the same command goes on with it, --skip {} leaves it out",
