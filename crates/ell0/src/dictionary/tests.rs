@@ -1205,6 +1205,12 @@ fn digits_suffice_for_the_law() {
         text.contains("1234567") && text.ends_with("z = 2*x"),
         "{text}"
     );
+    // One more than usual counts, too.
+    let six = model.clone().with_digits([6, 5]).text(5);
+    assert!(
+        six.contains("1.23457e6") || six.contains("1234570"),
+        "{six}"
+    );
     // Kept with the model.
     let read = crate::equation::Model::from_json(&model.to_json()).expect("a model");
     assert_eq!(read.text(3), text);

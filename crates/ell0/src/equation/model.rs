@@ -93,8 +93,8 @@ struct File {
 const FORMAT: &str = "ell0-model";
 const VERSION: u32 = 1;
 
-/// What commands print where nothing else is asked for: at most six.
-const USUAL_DIGITS: usize = 6;
+/// The fewest that commands print: a law that needs no more says nothing of it.
+const USUAL_DIGITS: usize = 5;
 
 impl Equation {
     /// The digits that are shown where so many are asked for.

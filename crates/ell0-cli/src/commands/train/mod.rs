@@ -93,6 +93,11 @@ enum Algorithm {
     Ddpg,
 }
 
+/// Whether there is a price to pay.
+fn has_gates(policy: &str) -> bool {
+    !policy.trim().starts_with("network")
+}
+
 /// Text as part of a file's name.
 pub fn file_word(text: &str) -> String {
     let keep = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
@@ -128,7 +133,7 @@ impl Train {
                 training.updates = updates;
             }
             // A network without gates pays no price: it is trained once.
-            let gated = !policy.trim().starts_with("network");
+            let gated = has_gates(policy);
             let prices = match self.lambda.as_slice() {
                 prices @ [_, ..] if gated => prices.to_vec(),
                 _ => vec![training.lambda],
@@ -185,8 +190,7 @@ impl Train {
         }
         for agent in &plan.agents {
             let training = &agent.training;
-            let gated = !training.policy.trim().starts_with("network");
-            if gated && training.episodes <= training.lambda_from {
+            if has_gates(&training.policy) && training.episodes <= training.lambda_from {
                 eprintln!(
                     "note: gates cost nothing before episode {}, so that --lambda and --terms have no effect in {} episodes",
                     training.lambda_from, training.episodes
