@@ -1,12 +1,10 @@
 //! `ell0`: sparse, closed-form models and control laws from the command line.
 
-mod clock;
 mod commands;
-mod data;
+mod hint;
+mod options;
 mod progress;
-mod report;
-mod run_dir;
-mod text;
+mod table;
 
 use std::process::ExitCode;
 
@@ -51,7 +49,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    commands::fit::quiet_panics();
+    quiet_panics();
     let result = match Cli::parse().command {
         Command::Fit(command) => command.run(),
         Command::Stats(command) => command.run(),
@@ -83,7 +81,7 @@ fn main() -> ExitCode {
                 let _ = usage.print();
                 return ExitCode::from(2);
             }
-            eprintln!("error: {}", explain(&error));
+            eprintln!("error: {}", hint::explain(&error));
             ExitCode::FAILURE
         }
     }
@@ -95,14 +93,12 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// The error and its causes, each said once: some messages already hold their cause.
-fn explain(error: &anyhow::Error) -> String {
-    error
-        .chain()
-        .map(ToString::to_string)
-        .fold(String::new(), |told, cause| match told.as_str() {
-            "" => cause,
-            told if told.contains(&cause) => told.to_string(),
-            told => format!("{told}: {cause}"),
-        })
+/// Does not report panics that become errors.
+fn quiet_panics() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !ell0_data::table::panics_are_errors() {
+            report(info);
+        }
+    }));
 }

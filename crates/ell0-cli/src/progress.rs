@@ -1,50 +1,133 @@
-//! Progress on the terminal, for work that takes longer than a second.
+//! Runs on the terminal: bars for work that takes longer than a second, and Ctrl-C.
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    collections::HashMap,
+    io::{IsTerminal, stderr},
+    ops::ControlFlow,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ell0_run::{Event, Observer, Timed};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar that appears after a second; never where the output is no terminal.
-pub struct Progress {
+/// Work that is shorter than this has no bar.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// A bar for every task that goes on for a while; never where the output is no terminal.
+pub struct Bars {
+    all: MultiProgress,
+    bars: Mutex<HashMap<String, Bar>>,
+    terminal: bool,
+    stop: Arc<AtomicBool>,
+}
+
+struct Bar {
     bar: ProgressBar,
     began: Instant,
-    shown: AtomicBool,
+    shown: bool,
 }
 
-impl Progress {
-    /// A bar for so many steps of `what`, or a count where nobody knows how many there are.
-    pub fn new(what: &str, total: Option<u64>) -> Self {
-        let template = match total {
-            Some(_) => "{msg} {wide_bar} {human_pos}/{human_len} ({eta} left)",
-            None => "{msg} {human_pos} ({per_sec})",
-        };
-        let style = ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
-        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden())
-            .with_style(style)
-            .with_message(what.to_string());
-        Progress {
-            bar,
-            began: Instant::now(),
-            shown: AtomicBool::new(false),
+impl Bars {
+    pub fn new() -> Self {
+        Bars {
+            all: MultiProgress::with_draw_target(ProgressDrawTarget::stderr()),
+            bars: Mutex::default(),
+            terminal: stderr().is_terminal(),
+            stop: Arc::default(),
         }
     }
 
-    /// So many more steps are done.
-    pub fn advance(&self, steps: u64) {
-        if self.began.elapsed() > Duration::from_secs(1)
-            && !self.shown.swap(true, Ordering::Relaxed)
-        {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+    /// For runs that can go on later: the first Ctrl-C lets every job save, the second ends at once.
+    pub fn stoppable() -> Self {
+        let bars = Bars::new();
+        let stop = Arc::clone(&bars.stop);
+        let _ = ctrlc::set_handler(move || {
+            if stop.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        });
+        bars
+    }
+
+    /// Whether Ctrl-C was pressed.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn show(&self, event: Event) {
+        let mut bars = self.bars.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            Event::Began { task, steps } => {
+                let template = match steps {
+                    Some(_) => "{prefix} {bar:24} {human_pos}/{human_len} {msg} ({eta} left)",
+                    None => "{prefix} {human_pos} ({per_sec})",
+                };
+                let style = ProgressStyle::with_template(template);
+                let bar = ProgressBar::with_draw_target(steps, ProgressDrawTarget::hidden())
+                    .with_style(style.unwrap_or(ProgressStyle::default_bar()))
+                    .with_prefix(task.to_string());
+                let (began, shown) = (Instant::now(), false);
+                bars.insert(task.to_string(), Bar { bar, began, shown });
+            }
+            Event::Reached { task, step, note } => {
+                if let Some(bar) = bars.get_mut(task) {
+                    if !bar.shown && bar.began.elapsed() > SHORT {
+                        bar.bar = self.all.add(bar.bar.clone());
+                        bar.shown = true;
+                    }
+                    bar.bar.set_position(step);
+                    if !note.is_empty() {
+                        bar.bar.set_message(note.to_string());
+                    }
+                }
+            }
+            Event::Ended { task, note } => {
+                if let Some(bar) = bars.remove(task) {
+                    match note {
+                        "" => bar.bar.finish_and_clear(),
+                        note => bar.bar.finish_with_message(note.to_string()),
+                    }
+                }
+            }
+            _ => {}
         }
-        self.bar.inc(steps);
+    }
+
+    /// Clears the screen of bars.
+    pub fn clear(&self) {
+        let _ = self.all.clear();
     }
 }
 
-impl Drop for Progress {
+impl Observer for Bars {
+    fn hear(&self, event: Event) -> ControlFlow<()> {
+        match event {
+            Event::Note(note) if self.terminal => {
+                let _ = self.all.println(note);
+            }
+            event if self.terminal => self.show(event),
+            // Plain output says what came out, a line each.
+            Event::Ended { task, note } if !note.is_empty() => eprintln!("{task}: {note}"),
+            _ => {}
+        }
+        if self.stopped() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    fn now(&self) -> Duration {
+        Timed.now()
+    }
+}
+
+impl Drop for Bars {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.clear();
     }
 }

@@ -3,15 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ell0::rng::Stream;
-use ell0_control::{
-    environment::{Environment, make},
-    episode::{Columns, Recorder},
-    policy::Random,
-};
-use ell0_data::write::{TableWriter, Values};
+use ell0_control::environment::{Environment, make};
+use ell0_run::CollectSettings;
 
-use crate::progress::Progress;
+use crate::progress::Bars;
 
 /// Record episodes of an environment under a random policy
 ///
@@ -32,59 +27,17 @@ pub struct Collect {
     out: PathBuf,
 }
 
-/// Rows that are written at once, or somewhat more.
-const GROUP: usize = 50_000;
-
-/// The columns of a table of experience.
-pub fn names(environment: &dyn Environment) -> Vec<String> {
-    let (observation, action) = (environment.observation_space(), environment.action_space());
-    let next = observation.names.iter().map(|n| format!("next_{n}"));
-    let mut names: Vec<String> = observation
-        .names
-        .iter()
-        .chain(&action.names)
-        .cloned()
-        .collect();
-    names.push("reward".into());
-    names.extend(next);
-    names.extend(["terminated", "truncated", "episode", "step"].map(String::from));
-    names
-}
-
-fn values(columns: Columns) -> Vec<Values> {
-    let numbers = |c: Vec<Vec<f64>>| c.into_iter().map(Values::Number);
-    let mut all: Vec<Values> = numbers(columns.observation).collect();
-    all.extend(numbers(columns.action));
-    all.push(Values::Number(columns.reward));
-    all.extend(numbers(columns.next_observation));
-    all.push(Values::Flag(columns.terminated));
-    all.push(Values::Flag(columns.truncated));
-    all.push(Values::Integer(columns.episode));
-    all.push(Values::Integer(columns.step));
-    all
-}
-
 impl Collect {
     pub fn run(&self) -> anyhow::Result<()> {
-        let mut environment = make(&self.environment)?;
-        let mut writer = TableWriter::create(&self.out, &names(environment.as_ref()))?;
-        let mut recorder = Recorder::new(environment.as_ref());
-        let stream = Stream::new(self.seed).split("collect");
-        let progress = Progress::new("episodes", Some(self.episodes));
-        let mut rows = 0;
-        for episode in 0..self.episodes {
-            recorder.run(environment.as_mut(), &mut Random, &stream, episode)?;
-            progress.advance(1);
-            if recorder.columns().rows() >= GROUP || episode + 1 == self.episodes {
-                let columns = recorder.take();
-                rows += columns.rows();
-                writer.push(&values(columns))?;
-            }
-        }
-        writer.finish()?;
+        let world = make(&self.environment)?;
+        let settings = CollectSettings {
+            episodes: self.episodes,
+            seed: self.seed,
+        };
+        let rows = settings.run(world.as_ref(), &self.out, &Bars::new())?;
         println!(
             "{rows} steps of {} in {} episodes, written to {}",
-            environment.text(),
+            world.text(),
             self.episodes,
             self.out.display()
         );

@@ -1,27 +1,15 @@
-//! `ell0 evaluate`, `rollout` and `optimum`: policies at work.
+//! Policies at work: measured, rolled out, beside optimal control.
 
 use std::{
     io::{Write, stdout},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use clap::Args;
-use ell0_control::{
-    environment::{Environment, make, pendulum},
-    evaluation::{BatchPolicy, ClosedForm, evaluate},
-    optimum::{GridConfig, pendulum_optimum},
-};
-use ell0_data::write::{TableWriter, Values};
-use serde_json::json;
+use ell0_control::environment::{Environment, GridConfig, make};
+use ell0_run::{law_policy, measure, optimum, read_model, roll_out, write_trajectory};
 
-use super::model::load;
-
-/// A model file as a policy for an environment.
-fn policy(file: &Path, environment: &dyn Environment) -> anyhow::Result<ClosedForm> {
-    let model = load(file)?;
-    let (observation, action) = (environment.observation_space(), environment.action_space());
-    Ok(ClosedForm::new(model, observation, action)?)
-}
+use crate::table;
 
 /// Measure a policy on a fixed grid of initial states
 ///
@@ -40,23 +28,18 @@ pub struct Evaluate {
 
 impl Evaluate {
     pub fn run(&self) -> anyhow::Result<()> {
-        let environment = make(&self.environment)?;
-        let policy = policy(&self.model, environment.as_ref())?;
-        let result = evaluate(&self.environment, &policy, &environment.evaluation_grid())?;
+        let world = make(&self.environment)?;
+        let policy = law_policy(world.as_ref(), &read_model(&self.model)?)?;
+        let result = measure(world.as_ref(), &policy)?;
         let mut out = stdout().lock();
         if self.json {
-            let object = json!({ "environment": environment.text(), "return": { "mean": result.mean, "ci95": result.ci95 }, "episodes": result.episodes, "steps": result.steps });
-            writeln!(out, "{}", serde_json::to_string_pretty(&object)?)?;
-        } else {
-            writeln!(
-                out,
-                "mean return {:.2} ± {:.2} over {} initial states of {}",
-                result.mean,
-                result.ci95,
-                result.episodes,
-                environment.text()
-            )?;
+            return table::json(&mut out, &result);
         }
+        writeln!(
+            out,
+            "mean return {:.2} ± {:.2} over {} initial states of {}",
+            result.worth.mean, result.worth.ci95, result.episodes, result.environment
+        )?;
         Ok(())
     }
 }
@@ -80,43 +63,15 @@ pub struct Rollout {
 
 impl Rollout {
     pub fn run(&self) -> anyhow::Result<()> {
-        let mut world = make(&self.environment)?;
-        let policy = policy(&self.model, world.as_ref())?;
-        let state = if self.state.is_empty() {
-            world.state().to_vec()
-        } else {
-            self.state.clone()
-        };
-        world.reset_to(&state)?;
-        let (o, a) = (world.observation_space().len(), world.action_space().len());
-        let mut names = vec!["step".to_string()];
-        names.extend(world.state_names().iter().map(ToString::to_string));
-        names.extend(world.action_space().names.clone());
-        names.push("reward".into());
-        let mut columns: Vec<Vec<f64>> = vec![Vec::new(); names.len() - 1];
-        let mut observation = vec![0f32; o];
-        let mut action = vec![0.0; a];
-        let mut total = 0.0;
-        for _ in 0..world.time_limit().unwrap_or(10_000) {
-            world.observe(&mut observation);
-            policy.act(&observation, 1, &mut action)?;
-            let before = world.state().to_vec();
-            let step = world.step(&action)?;
-            let row = before.iter().chain(&action).chain([&step.reward]);
-            columns.iter_mut().zip(row).for_each(|(c, v)| c.push(*v));
-            total += step.reward;
-            if step.terminated || step.truncated {
-                break;
-            }
-        }
-        let steps = columns[0].len();
-        let mut values = vec![Values::Integer((0..steps as i64).collect())];
-        values.extend(columns.into_iter().map(Values::Number));
-        let mut writer = TableWriter::create(&self.out, &names)?;
-        writer.push(&values)?;
-        writer.finish()?;
+        let world = make(&self.environment)?;
+        let policy = law_policy(world.as_ref(), &read_model(&self.model)?)?;
+        let state = (!self.state.is_empty()).then_some(&self.state[..]);
+        let trajectory = roll_out(world.as_ref(), &policy, state)?;
+        write_trajectory(&trajectory, &self.out)?;
         println!(
-            "{steps} steps with return {total:.2}, written to {}",
+            "{} steps with return {:.2}, written to {}",
+            trajectory.steps(),
+            trajectory.total(),
             self.out.display()
         );
         Ok(())
@@ -142,28 +97,21 @@ pub struct Optimum {
 
 impl Optimum {
     pub fn run(&self) -> anyhow::Result<()> {
-        let environment = make(&self.environment)?;
-        let (pendulum, limit) = pendulum(&self.environment)?;
-        let config = GridConfig {
-            angles: self.points as usize,
-            speeds: self.points as usize,
-            torques: self.actions as usize,
+        let world = make(&self.environment)?;
+        let grid = GridConfig {
+            points: self.points as usize,
+            actions: self.actions as usize,
         };
-        let result = pendulum_optimum(&pendulum, limit, &environment.evaluation_grid(), config);
+        let result = optimum(world.as_ref(), grid)?;
         let mut out = stdout().lock();
         if self.json {
-            let object = json!({ "environment": environment.text(), "return": { "mean": result.mean, "ci95": result.ci95 }, "points": self.points, "actions": self.actions });
-            writeln!(out, "{}", serde_json::to_string_pretty(&object)?)?;
-        } else {
-            writeln!(
-                out,
-                "mean return of optimal control {:.2} ± {:.2} over {} initial states of {}",
-                result.mean,
-                result.ci95,
-                result.episodes,
-                environment.text()
-            )?;
+            return table::json(&mut out, &result);
         }
+        writeln!(
+            out,
+            "mean return of optimal control {:.2} ± {:.2} over {} initial states of {}",
+            result.worth.mean, result.worth.ci95, result.episodes, result.environment
+        )?;
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ pub mod collect;
 pub mod control;
 pub mod export;
 pub mod fit;
+mod fit_print;
 pub mod gates;
 pub mod model;
 pub mod report;

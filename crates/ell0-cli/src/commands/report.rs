@@ -1,12 +1,13 @@
 //! `ell0 report`: runs as pages.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::ensure;
 use clap::Args;
 use ell0_data::write::write_whole;
+use ell0_run::{PAGE, Page, compare, is_page};
 
-use crate::report::{FILE, Report, command_line, compare, html, is_page};
+use crate::options::command_line;
 
 /// Make the page of a run, or one page that compares several
 #[derive(Args)]
@@ -27,7 +28,7 @@ pub struct ReportCommand {
 
 impl ReportCommand {
     pub fn run(&self) -> anyhow::Result<()> {
-        let mut folders: Vec<&Path> = Vec::new();
+        let mut folders: Vec<&PathBuf> = Vec::new();
         let mut seen = Vec::new();
         for folder in &self.folders {
             ensure!(folder.is_dir(), "{} is no folder", folder.display());
@@ -40,8 +41,12 @@ impl ReportCommand {
             folders.push(folder);
         }
         let (page, place) = match folders.as_slice() {
-            [folder] => (Report::of(folder)?.html(None), folder.join(FILE)),
-            folders => (self.comparison(folders)?, PathBuf::from(FILE)),
+            [folder] => (Page::of(folder)?, folder.join(PAGE)),
+            folders => {
+                let mut page = compare(folders)?;
+                page.command = Some(command_line());
+                (page, PathBuf::from(PAGE))
+            }
         };
         let place = self.out.clone().unwrap_or(place);
         ensure!(
@@ -49,20 +54,8 @@ impl ReportCommand {
             "{} is there, and no page of ell0; --force replaces it",
             place.display()
         );
-        write_whole(&place, page.as_bytes())?;
+        write_whole(&place, page.html(None).as_bytes())?;
         println!("{}", place.display());
         Ok(())
-    }
-
-    fn comparison(&self, folders: &[&Path]) -> anyhow::Result<String> {
-        let mut all = compare(folders)?;
-        for folder in folders {
-            let report = Report::of(folder)?;
-            let name = folder.display().to_string();
-            // The parts of a tutorial stay parts of it.
-            all.extend(report.sections.into_iter().map(|s| s.under(&name)));
-        }
-        let title = format!("{} runs compared", folders.len());
-        Ok(html(&title, None, Some(&command_line()), &all, None))
     }
 }

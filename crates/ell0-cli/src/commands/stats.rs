@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use ell0_run::{StatsSettings, write_statistics};
 
-use crate::{commands::model::deliver, data::DataArgs};
+use super::fit::missing;
+use crate::{options::DataOptions, progress::Bars};
 
 /// Reduce files of measurements to statistics that `ell0 fit` can use
 ///
@@ -14,7 +16,7 @@ use crate::{commands::model::deliver, data::DataArgs};
 #[command(allow_negative_numbers = true)]
 pub struct Stats {
     #[command(flatten)]
-    data: DataArgs,
+    data: DataOptions,
     /// Where the statistics go
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -22,14 +24,17 @@ pub struct Stats {
 
 impl Stats {
     pub fn run(&self) -> anyhow::Result<()> {
-        let prepared = self.data.prepare()?;
-        let part = self.data.gather(&prepared)?;
-        deliver(Some(&self.out), &part.to_json())?;
+        let data = self.data.settings();
+        let settings = StatsSettings { data };
+        let evidence = settings
+            .run(&Bars::new())
+            .map_err(missing)?;
+        write_statistics(&evidence, &self.out)?;
         println!(
             "{} rows of {} candidate terms for {} in {}; fit with `ell0 fit {}`, alone or with others of the same columns and library",
-            part.survey.rows,
-            prepared.features.len(),
-            part.targets.join(", "),
+            evidence.survey.rows,
+            evidence.features()?.len(),
+            evidence.targets.join(", "),
             self.out.display(),
             self.out.display()
         );

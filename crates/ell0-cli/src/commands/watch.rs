@@ -10,8 +10,7 @@ use std::{
 
 use anyhow::{Context, ensure};
 use clap::Args;
-
-use crate::report::{FILE, Report};
+use ell0_run::{PAGE, Page};
 
 /// Show a run that is under way in the browser, always current
 ///
@@ -70,7 +69,7 @@ impl Watch {
             self.folder.display()
         );
         // Is there anything to watch? Better to hear it now.
-        Report::of(&self.folder)?;
+        Page::of(&self.folder)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).with_context(|| {
             format!("cannot listen on port {}; --port names another", self.port)
         })?;
@@ -155,11 +154,11 @@ impl Watch {
         }
         let path = target.split(['?', '#']).next().unwrap_or("/");
         match path.trim_start_matches('/') {
-            "" | FILE => match Report::of(&self.folder) {
-                Ok(report) => Answer {
+            "" | PAGE => match Page::of(&self.folder) {
+                Ok(page) => Answer {
                     status: "200 OK",
                     kind: "text/html",
-                    body: report.html(Some(self.every)),
+                    body: page.html(Some(self.every)),
                 },
                 Err(error) => Answer::text("500 Internal Server Error", format!("{error:#}")),
             },

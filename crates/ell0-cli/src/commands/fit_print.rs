@@ -1,0 +1,128 @@
+//! What a fit shows on the screen.
+
+use std::{io::Write, path::Path};
+
+use ell0::dictionary::Rule;
+use ell0_run::Discovery;
+
+use crate::table::new_table;
+
+pub fn tables(out: &mut impl Write, found: &Discovery, folder: &Path) -> anyhow::Result<()> {
+    data(out, found)?;
+    writeln!(out, "\n\n{}\n", found.model.text(5))?;
+    paths(out, found)?;
+    notes(out, found)?;
+    let how = match found.rule {
+        Rule::Terms(terms) => format!("{terms} terms were asked for"),
+        Rule::Lambda(lambda) => format!("the least error + {lambda} × terms"),
+        _ => "the smallest law whose error on held-out data is within one standard error of the least, or no larger than twice what noise and differencing leave in the targets themselves".into(),
+    };
+    writeln!(
+        out,
+        "Choice: {how}. Its coefficients are from all {} rows.",
+        found.data.fitted_rows
+    )?;
+    writeln!(
+        out,
+        "Model, path, figures and config.toml are in {}",
+        folder.display()
+    )?;
+    Ok(())
+}
+
+fn data(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
+    let data = &found.data;
+    let what = if data.trajectories == 1 {
+        "trajectory"
+    } else {
+        "trajectories"
+    };
+    write!(out, "{} rows in {} {what}", data.rows, data.trajectories)?;
+    if data.dropped > 0 {
+        write!(out, ", {} rows with missing cells left out", data.dropped)?;
+    }
+    if let Some(noise) = data.noise {
+        write!(
+            out,
+            "; noise about {:.2} % of a state's deviation; rates of change by {}",
+            noise * 100.0,
+            data.derivatives.join(", ")
+        )?;
+    }
+    Ok(())
+}
+
+fn paths(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
+    for equation in &found.equations {
+        let target = &equation.target;
+        writeln!(out, "{target}: the best law of every size")?;
+        let header = [
+            "",
+            "terms",
+            "train error",
+            "validation error",
+            "± std. error",
+            "λ",
+        ];
+        let mut grid = new_table(&header, 1);
+        let number = |value: Option<f64>| value.map_or("–".into(), |v| format!("{v:.3e}"));
+        let chosen = found.path_of(target).find(|line| line.chosen);
+        let chosen = chosen.map_or(0, |line| line.terms);
+        // Past the chosen one a few lines show that nothing much is gained.
+        for line in found.path_of(target).filter(|l| l.terms <= chosen + 4) {
+            grid.add_row([
+                if line.chosen { "→" } else { "" }.to_string(),
+                line.terms.to_string(),
+                number(Some(line.train_mse)),
+                number(line.validation_mse),
+                number(line.validation_deviation),
+                number(line.lambda),
+            ]);
+        }
+        writeln!(out, "{grid}")?;
+        let sure: Vec<String> = equation
+            .terms
+            .iter()
+            .filter_map(|t| {
+                t.probability
+                    .map(|p| format!("{} {:.0} %", t.feature, p * 100.0))
+            })
+            .collect();
+        if !sure.is_empty() {
+            writeln!(out, "Probability of each term: {}", sure.join(", "))?;
+        }
+        if let Some(reason) = &equation.no_probabilities {
+            writeln!(out, "No probabilities of the terms: {reason}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Terms that the data cannot tell apart.
+fn notes(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
+    const MOST: usize = 4;
+    let indistinct = &found.indistinct;
+    let mut notes: Vec<String> = Vec::new();
+    notes.extend(indistinct.zero.iter().map(|n| format!("{n} is 0")));
+    let constant = indistinct.constant.iter();
+    notes.extend(constant.map(|n| format!("{n} is constant")));
+    let duplicate = indistinct.duplicate.iter();
+    notes.extend(duplicate.map(|(n, of)| format!("{n} is a multiple of {of}")));
+    let collinear = indistinct.collinear.iter();
+    notes.extend(collinear.map(|(n, of)| format!("{n} is a combination of {}", of.join(", "))));
+    if notes.is_empty() {
+        return Ok(());
+    }
+    let more = notes.len().saturating_sub(MOST);
+    notes.truncate(MOST);
+    if more > 0 {
+        notes.push(format!("and {more} more"));
+    }
+    writeln!(
+        out,
+        "Note: on these data some terms cannot be told apart: {}.\n",
+        notes.join("; ")
+    )?;
+    Ok(())
+}

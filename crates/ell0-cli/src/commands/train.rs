@@ -1,0 +1,269 @@
+//! `ell0 train`: control policies, learned by acting.
+
+use std::{
+    io::{Write, stdout},
+    path::PathBuf,
+};
+
+use clap::{Args, ValueEnum};
+use ell0_control::{
+    agent::{PolicyKind, TrainConfig},
+    published::published,
+};
+use ell0_run::{
+    AgentResult, AgentSettings, Error, Site, TrainSettings, TrainingRun, file_word,
+};
+
+use crate::{
+    options::{command_line, in_runs},
+    progress::Bars,
+    table::{self, new_table, or_dash},
+};
+
+/// Learn a control policy by acting
+///
+/// TD3 or DDPG with a policy that is a network, or a dictionary whose terms are gated: it ends as a formula of a few terms. Several policies or prices are trained side by side.
+#[derive(Args)]
+#[command(
+    allow_negative_numbers = true,
+    after_help = "Examples:\n  ell0 train --env \"pendulum(g=9.81)\" --policy \"polynomial(3)\"\n  ell0 train --env \"pendulum(g=9.81)\" --policy \"polynomial(3)\" --lambda 0.001,0.01,0.03 --seeds 5\n  ell0 train --env \"pendulum(g=9.81)\" --policy \"network(64, 64)\""
+)]
+pub struct Train {
+    /// Environment, for example "pendulum(g=9.81)"
+    #[arg(long = "env", value_name = "ENV", required_unless_present = "resume")]
+    environment: Option<String>,
+    /// What acts: a library such as "polynomial(3)", "network(256, 256)" or "sparse-network(256, 256)"; may be given several times
+    #[arg(long, default_value = "polynomial(3)")]
+    policy: Vec<String>,
+    /// How it learns
+    #[arg(long, value_enum, default_value_t = Algorithm::Td3)]
+    algorithm: Algorithm,
+    /// Episodes
+    #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u64).range(1..))]
+    episodes: u64,
+    /// Updates after each episode [default: 200; 100 with --reference]
+    #[arg(long)]
+    updates: Option<u64>,
+    /// Number of seeds, run side by side
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    seeds: u64,
+    /// First seed
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Price of an open gate, relative to the size of Q; several with commas between them give the frontier of return and terms [default: 0.001]
+    #[arg(long, value_delimiter = ',')]
+    lambda: Vec<f64>,
+    /// Number of terms that the price is steered to
+    #[arg(long)]
+    terms: Option<usize>,
+    /// After training, tune the remaining coefficients on rollouts (the extra steps are counted)
+    #[arg(long)]
+    fine_tune: bool,
+    /// The settings of the published code and what it gets wrong, for comparison
+    #[arg(long, conflicts_with_all = ["algorithm", "terms", "fine_tune"])]
+    reference: bool,
+    /// Folder of the run [default: one in runs/ named after environment, policy and seed]
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Go on with the run in the folder of --out, as it was begun
+    #[arg(long, requires = "out", conflicts_with_all = ["force", "policy", "algorithm", "episodes", "updates", "seeds", "seed", "lambda", "terms", "fine_tune", "reference"])]
+    resume: bool,
+    /// Begin anew if the folder exists
+    #[arg(long)]
+    force: bool,
+    /// Print the results as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Algorithm {
+    /// Twin critics, delayed policy, smoothed targets
+    Td3,
+    /// One critic, no delay, no smoothing
+    Ddpg,
+}
+
+impl Train {
+    /// What the options ask for.
+    fn settings(&self) -> anyhow::Result<TrainSettings> {
+        let mut agents = Vec::new();
+        for policy in &self.policy {
+            let mut training = TrainConfig {
+                environment: self.environment.clone().unwrap_or_default(),
+                policy: policy.clone(),
+                episodes: self.episodes,
+                terms: self.terms,
+                seed: self.seed,
+                ..TrainConfig::default()
+            };
+            if self.algorithm == Algorithm::Ddpg {
+                training = training.ddpg();
+            }
+            if self.reference {
+                training = published(training)?;
+            }
+            if let Some(updates) = self.updates {
+                training.updates = updates;
+            }
+            // A network without gates pays no price: it is trained once.
+            let gated = policy.parse::<PolicyKind>()?.has_gates();
+            let prices = match self.lambda.as_slice() {
+                prices @ [_, ..] if gated => prices.to_vec(),
+                _ => vec![training.lambda],
+            };
+            for &lambda in &prices {
+                let mut name = Vec::new();
+                if self.policy.len() > 1 {
+                    name.push(file_word(policy));
+                }
+                if prices.len() > 1 {
+                    name.push(format!("lambda{lambda}"));
+                }
+                agents.push(AgentSettings {
+                    name: name.join("-"),
+                    training: TrainConfig {
+                        lambda,
+                        ..training.clone()
+                    },
+                });
+            }
+        }
+        Ok(TrainSettings {
+            seeds: self.seeds,
+            prune: !self.reference,
+            fine_tune: self.fine_tune,
+            agents,
+            ..TrainSettings::default()
+        })
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| {
+            in_runs(&format!(
+                "train-{}-{}-seed{}",
+                file_word(self.environment.as_deref().unwrap_or("")),
+                file_word(&self.policy.join("-")),
+                self.seed
+            ))
+        })
+    }
+
+    pub fn run(&self) -> anyhow::Result<()> {
+        let site = Site {
+            folder: self.folder(),
+            replace: self.force,
+            command: Some(command_line()),
+        };
+        let bars = Bars::stoppable();
+        let run = if self.resume {
+            let settings = TrainSettings::read(&site, "train")?;
+            if let Some(asked) = &self.environment
+                && settings.environment() != asked
+            {
+                return Err(Error::OtherRun {
+                    folder: site.folder,
+                    found: format!("a run in {}", settings.environment()),
+                    asked: format!("one in {asked}"),
+                }
+                .into());
+            }
+            note_free_gates(&settings);
+            TrainSettings::resume(&site, "train", &bars)
+        } else {
+            let settings = self.settings()?;
+            note_free_gates(&settings);
+            settings.run(Some(&site), &bars)
+        };
+        let run = run.map_err(|e| goes_on(e, "train", &site))?;
+        drop(bars);
+        let mut screen = stdout().lock();
+        if self.json {
+            return table::json(&mut screen, &run.rows());
+        }
+        print(&mut screen, &run)?;
+        writeln!(
+            screen,
+            "Policies, results, metrics, events for TensorBoard and figures are in {}",
+            site.folder.display()
+        )?;
+        Ok(())
+    }
+}
+
+/// Says so where gates cost nothing in all of the training.
+fn note_free_gates(settings: &TrainSettings) {
+    for AgentSettings { training, .. } in &settings.agents {
+        let kind = training.policy.parse::<PolicyKind>();
+        let gated = kind.is_ok_and(|kind| kind.has_gates());
+        if gated && training.episodes <= training.lambda_from {
+            eprintln!(
+                "note: gates cost nothing before episode {}, so that --lambda and --terms have no effect in {} episodes",
+                training.lambda_from, training.episodes
+            );
+            return;
+        }
+    }
+}
+
+/// Errors of a run that can be gone on with, with the command that does.
+pub fn goes_on(error: Error, command: &str, site: &Site) -> anyhow::Error {
+    let folder = site.folder.display();
+    match error.root() {
+        Error::Stopped { .. } => anyhow::anyhow!(
+            "interrupted; everything is saved: `ell0 {command} --resume --out {folder}` goes on"
+        ),
+        Error::FolderExists(_) => anyhow::anyhow!(
+            "{error}; `ell0 {command} --resume --out {folder}` goes on with the run in it, --force begins anew"
+        ),
+        _ => error.into(),
+    }
+}
+
+fn print(out: &mut impl Write, run: &TrainingRun) -> anyhow::Result<()> {
+    let rows = run.rows();
+    let several = rows.iter().any(|r| !r.agent.is_empty());
+    let header = [
+        "seed",
+        "return",
+        "± 95 %",
+        "gap",
+        "terms",
+        "steps",
+        "steps after training",
+        "seconds",
+    ];
+    let first = several.then_some("agent");
+    let header: Vec<&str> = first.into_iter().chain(header).collect();
+    let mut grid = new_table(&header, usize::from(several));
+    for row in rows {
+        let first = several.then(|| row.agent.clone());
+        grid.add_row(first.into_iter().chain([
+            row.seed.to_string(),
+            format!("{:.2}", row.return_mean),
+            format!("{:.2}", row.return_ci95),
+            or_dash(row.gap.map(|g| format!("{g:.1}"))),
+            or_dash(row.terms),
+            row.env_steps.to_string(),
+            row.refinement_steps.to_string(),
+            format!("{:.1}", row.seconds),
+        ]));
+    }
+    writeln!(out, "{grid}")?;
+    equations(out, rows)
+}
+
+/// The laws, one after the other.
+pub fn equations(out: &mut impl Write, rows: &[AgentResult]) -> anyhow::Result<()> {
+    for row in rows {
+        if let Some(equation) = &row.equation {
+            let agent = match row.agent.as_str() {
+                "" => String::new(),
+                name => format!("{name}, "),
+            };
+            writeln!(out, "{agent}seed {}: {equation}", row.seed)?;
+        }
+    }
+    writeln!(out)?;
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! Options that several commands share.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use ell0::features::Library;
+use ell0_data::derivative::Wanted;
+use ell0_run::{DataSettings, Kind};
+
+/// Files and the meaning of their columns.
+#[derive(Args)]
+pub struct DataOptions {
+    /// CSV (also .gz), Parquet or NPZ files; each is a trajectory of its own
+    #[arg(value_name = "DATA")]
+    files: Vec<PathBuf>,
+    /// Columns whose law is wanted
+    #[arg(long, value_delimiter = ',')]
+    states: Vec<String>,
+    /// Columns that act on the states from outside
+    #[arg(long, value_delimiter = ',')]
+    controls: Vec<String>,
+    /// Column of time [default: `t` or `time`, if there is one]
+    #[arg(long)]
+    time: Option<String>,
+    /// Time between rows, where there is no column of time
+    #[arg(long, conflicts_with = "time")]
+    dt: Option<f64>,
+    /// Column, of numbers or text, that tells the experiments apart; rows of one must stand together
+    #[arg(long)]
+    trajectory: Option<String>,
+    /// What the law gives
+    #[arg(long, value_enum, default_value_t = Gives::Continuous)]
+    dynamics: Gives,
+    /// How rates of change are found: auto, fd2, fd4, savgol or weak
+    #[arg(long, default_value = "auto")]
+    derivative: Wanted,
+    /// Inputs of a plain regression, instead of states
+    #[arg(long, value_delimiter = ',', conflicts_with_all = ["states", "controls", "time", "dt", "trajectory"], requires = "targets")]
+    inputs: Vec<String>,
+    /// Targets of a plain regression
+    #[arg(long, value_delimiter = ',', requires = "inputs")]
+    targets: Vec<String>,
+    /// Candidate terms, for example "polynomial(3) + fourier(1, interactions)"
+    #[arg(long, default_value = "polynomial(3)")]
+    library: Library,
+    /// Leave out rows with empty or NaN cells, and say how many
+    #[arg(long)]
+    drop_missing: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Gives {
+    /// Rates of change
+    Continuous,
+    /// The next row
+    Discrete,
+}
+
+impl DataOptions {
+    pub fn settings(&self) -> DataSettings {
+        DataSettings {
+            files: self.files.clone(),
+            states: self.states.clone(),
+            controls: self.controls.clone(),
+            time: self.time.clone(),
+            dt: self.dt,
+            trajectory: self.trajectory.clone(),
+            dynamics: match self.dynamics {
+                Gives::Continuous => Kind::Continuous,
+                Gives::Discrete => Kind::Discrete,
+            },
+            derivative: self.derivative,
+            inputs: self.inputs.clone(),
+            targets: self.targets.clone(),
+            library: self.library.clone(),
+            drop_missing: self.drop_missing,
+        }
+    }
+}
+
+/// The command line, as it could be typed again.
+pub fn command_line() -> String {
+    let quoted = |word: String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    let words = std::env::args_os().skip(1);
+    let words = words.map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("ell0".to_string())
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The folder of all runs that were given no place.
+pub fn in_runs(name: &str) -> PathBuf {
+    PathBuf::from("runs").join(name)
+}

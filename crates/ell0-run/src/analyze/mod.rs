@@ -1,0 +1,208 @@
+//! What can be said of a policy or a law before it is put to work.
+//!
+//! - [`analyze_loop`]: a policy in the loop it runs in, a world or a learned transition model.
+//! - [`analyze_law`]: a law of states on its own.
+//! - [`AnalyzeSettings`]: either of them, from files and text.
+
+mod closed_loop;
+mod law;
+mod page;
+mod portrait;
+
+use std::path::{Path, PathBuf};
+
+use ell0::equation::Model;
+use ell0_control::{
+    analysis::{ModelPlant, Plant, Range},
+    environment::{Environment, make},
+    policy::policy_from_text,
+};
+use ell0_plot::Figure;
+use serde::{Deserialize, Serialize};
+
+pub use closed_loop::{
+    EquilibriumReport, LoopAnalysis, ParameterReport, RegionReport, ReturnReport, TermReport,
+    analyze_loop,
+};
+pub use law::{FixedPointReport, LawAnalysis, Trajectory, ValidityReport, analyze_law};
+
+use crate::{
+    error::{Error, Result},
+    files,
+    folder::{Folder, Place},
+    model::read_model,
+    observer::Observer,
+    report,
+};
+
+/// What was found, with what it was found of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    /// The policy or the law.
+    pub model: Model,
+    /// What was found of it.
+    pub findings: Findings,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[allow(clippy::large_enum_variant, reason = "one at a time")]
+pub enum Findings {
+    /// Of a policy in its loop.
+    Loop(LoopAnalysis),
+    /// Of a law on its own.
+    Law(LawAnalysis),
+}
+
+/// An analysis with its phase portrait, not yet written.
+#[derive(Clone, Debug)]
+pub struct Analyzed {
+    /// What was found.
+    pub analysis: Analysis,
+    /// The phase portrait of a loop.
+    pub portrait: Option<Figure>,
+}
+
+/// What is analysed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// A model file, or the folder of a fit.
+    File(PathBuf),
+    /// A policy as text, in the observations of the world; several actions as `a = …; b = …`.
+    Policy(String),
+}
+
+/// What is analysed, and in which loop.
+///
+/// | setting | default | meaning |
+/// | --- | --- | --- |
+/// | `subject` | | a policy or a law |
+/// | `environment` | none | the world that the policy acts in, by its name |
+/// | `model` | none | the learned transition model that it acts in instead: a discrete law, or targets `next_x` for inputs `x` |
+/// | `bounds` | ±10 each | where the states of that model are looked for |
+/// | `data` | none | held-out trajectories of a law, one a file: how long its predictions are valid |
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "the table above documents every field")]
+pub struct AnalyzeSettings {
+    pub subject: Subject,
+    pub environment: Option<String>,
+    pub model: Option<PathBuf>,
+    #[serde(default)]
+    pub bounds: Vec<(String, Range)>,
+    #[serde(default)]
+    pub data: Vec<PathBuf>,
+}
+
+/// The file with what was found.
+const RESULT: &str = "analysis.json";
+
+/// The files of an analysis.
+pub(crate) const OURS: &[&str] = &[
+    RESULT,
+    "model.json",
+    "portrait.svg",
+    "portrait.png",
+    report::FILE,
+    report::COMMAND,
+];
+
+impl AnalyzeSettings {
+    /// Of a subject alone.
+    #[must_use]
+    pub fn new(subject: Subject) -> Self {
+        AnalyzeSettings {
+            subject,
+            environment: None,
+            model: None,
+            bounds: Vec::new(),
+            data: Vec::new(),
+        }
+    }
+
+    /// Whether the folder of an analysis could be put there: asked before the work begins.
+    pub fn check_place(&self, place: &Place) -> Result<()> {
+        place.check(OURS)
+    }
+
+    /// Analyses the subject in the loop that the settings name, or a law on its own.
+    pub fn run(&self, observer: &dyn Observer) -> Result<Analyzed> {
+        if let Some(name) = &self.environment {
+            let world = make(name)?;
+            return self.run_in(world.as_ref(), observer);
+        }
+        if let Some(path) = &self.model {
+            let config = ModelPlant {
+                bounds: self.bounds.clone(),
+                ..ModelPlant::default()
+            };
+            let plant = Plant::of_model(&read_model(path)?, &config)?;
+            let (observations, actions) = (plant.observation_names(), plant.action_names());
+            let policy = self.subject(&observations, &actions)?;
+            return analyze_loop(&policy, &plant, None, observer);
+        }
+        let Subject::File(path) = &self.subject else {
+            return Err(Error::NoLoop);
+        };
+        let law = read_model(path)?;
+        let data = self.data.iter().map(|path| Trajectory::read(&law, path));
+        analyze_law(&law, &data.collect::<Result<Vec<_>>>()?)
+    }
+
+    /// Analyses the policy in a world of the caller's own.
+    pub fn run_in(&self, world: &dyn Environment, observer: &dyn Observer) -> Result<Analyzed> {
+        if !self.data.is_empty() {
+            return Err(Error::Settings(
+                "data are for laws of states; a policy is measured in its environment",
+            ));
+        }
+        let (observation, action) = (world.observation_space(), world.action_space());
+        let policy = self.subject(observation.names(), action.names())?;
+        let Some(closed_form) = world.closed_form() else {
+            return Err(Error::NoClosedForm {
+                environment: world.text(),
+            });
+        };
+        analyze_loop(&policy, &closed_form.plant()?, Some(world), observer)
+    }
+
+    fn subject(&self, observations: &[String], actions: &[String]) -> Result<Model> {
+        Ok(match &self.subject {
+            Subject::File(path) => read_model(path)?,
+            Subject::Policy(text) => policy_from_text(text, observations, actions)?,
+        })
+    }
+}
+
+impl Analyzed {
+    /// Writes the folder of an analysis, and says where it is.
+    pub fn write(&self, place: &Place, command: Option<&str>) -> Result<PathBuf> {
+        let mut folder = Folder::new(place, OURS)?;
+        folder.put(RESULT, files::to_json(&self.analysis.findings)?)?;
+        folder.put("model.json", self.analysis.model.to_json())?;
+        if let Some(portrait) = &self.portrait {
+            folder.draw("portrait", portrait)?;
+        }
+        folder.report(command)?;
+        folder.finish()
+    }
+}
+
+impl Analysis {
+    /// Reads the analysis in a folder.
+    pub fn read(folder: impl AsRef<Path>) -> Result<Self> {
+        let folder = folder.as_ref();
+        Ok(Analysis {
+            findings: files::read_json(&folder.join(RESULT))?,
+            model: read_model(folder.join("model.json"))?,
+        })
+    }
+
+    /// What was analysed.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+}

@@ -1,0 +1,221 @@
+//! The page of an analysis.
+
+use std::path::Path;
+
+use ell0_control::analysis::{Matrix, Stability};
+
+use super::{Analysis, Findings, LawAnalysis, LoopAnalysis, RegionReport};
+use crate::{
+    error::Result,
+    files,
+    report::{Page, Section, number, plain},
+};
+
+fn list(values: &[f64]) -> String {
+    let texts: Vec<String> = values.iter().map(|v| number(Some(*v), 4)).collect();
+    texts.join(", ")
+}
+
+fn complex([re, im]: [f64; 2]) -> String {
+    if im == 0.0 {
+        return number(Some(re), 4);
+    }
+    let sign = if im < 0.0 { "−" } else { "+" };
+    format!("{} {sign} {}i", number(Some(re), 4), number(Some(im.abs()), 4))
+}
+
+fn eigenvalues(values: &[[f64; 2]]) -> String {
+    let texts: Vec<String> = values.iter().map(|z| complex(*z)).collect();
+    texts.join(", ")
+}
+
+/// A fact and its value.
+fn fact(name: impl Into<String>, value: impl Into<String>) -> Vec<String> {
+    vec![name.into(), value.into()]
+}
+
+impl Analysis {
+    pub(crate) fn page(&self, folder: &Path) -> Result<Page> {
+        let name = match &self.findings {
+            Findings::Loop(_) => "The policy",
+            Findings::Law(_) => "The law",
+        };
+        let mut sections = vec![Section::new(name).equations("", &self.model)];
+        let title = match &self.findings {
+            Findings::Loop(found) => {
+                sections.extend(found.sections(folder)?);
+                match &found.environment {
+                    Some(environment) => format!("A policy in {environment}"),
+                    None => "A policy in a learned model".into(),
+                }
+            }
+            Findings::Law(found) => {
+                sections.extend(found.sections());
+                format!("A law of {}", found.states.join(", "))
+            }
+        };
+        Ok(Page::new(title, sections))
+    }
+}
+
+impl LoopAnalysis {
+    fn sections(&self, folder: &Path) -> Result<Vec<Section>> {
+        let rows: Vec<Vec<String>> = self
+            .equilibria
+            .iter()
+            .map(|e| {
+                vec![
+                    format!("({})", list(&e.state)),
+                    match e.stability() {
+                        Stability::Stable => "stable",
+                        Stability::Unstable => "unstable",
+                        Stability::Undecided => "not decided by its linearisation",
+                    }
+                    .into(),
+                    eigenvalues(&e.eigenvalues),
+                    e.basin_share
+                        .map_or("–".into(), |s| format!("{:.1} %", 100.0 * s)),
+                ]
+            })
+            .collect();
+        let state = format!("state ({})", self.states.join(", "));
+        let header = [state.as_str(), "", "eigenvalues", "of the grid ends there"];
+        let mut equilibria = Section::new("Equilibria").table(&header, &rows);
+        if self.more_equilibria {
+            equilibria = equilibria.note("There are more: they are not isolated.");
+        }
+        let mut sections = vec![equilibria];
+        let portrait = folder.join("portrait.svg");
+        if portrait.exists() {
+            sections.push(Section::new("Phase portrait").svg(&files::read(&portrait)?));
+        }
+        let mut facts = Vec::new();
+        if let Some([low, high]) = self.gain_margin {
+            let range = format!("{} to {}", number(Some(low), 3), number(Some(high), 3));
+            facts.push(fact("gain margin", range));
+            let delay = plain(self.tolerated_delay);
+            facts.push(fact("tolerated delay, steps", delay));
+        }
+        if let Some(r) = &self.worth {
+            let text = format!("{} ± {}", number(Some(r.mean), 2), number(Some(r.ci95), 2));
+            facts.push(fact("return", text));
+        }
+        if let Some(reason) = &self.return_error {
+            facts.push(fact("no return", reason.as_str()));
+        }
+        for p in self.parameters.iter().flatten() {
+            facts.push(fact(
+                format!("{} = {} may go", p.name, p.value),
+                format!(
+                    "from {} to {}",
+                    number(Some(p.low), 3),
+                    number(Some(p.high), 3)
+                ),
+            ));
+        }
+        if !facts.is_empty() {
+            sections.push(Section::new("Margins").table(&["", ""], &facts));
+        }
+        if let Some(region) = &self.proved_region {
+            sections.push(region.section());
+        } else if let Some(reason) = &self.not_proved {
+            let text = format!("No region could be proved: {reason}.");
+            sections.push(Section::new("Proved region of attraction").text(&text));
+        }
+        if let Some(terms) = self.terms.as_ref().filter(|t| !t.is_empty()) {
+            sections.push(self.term_section(terms));
+        }
+        Ok(sections)
+    }
+
+    fn term_section(&self, terms: &[super::TermReport]) -> Section {
+        let several = terms.iter().any(|t| t.action != terms[0].action);
+        let rows: Vec<Vec<String>> = terms
+            .iter()
+            .map(|t| {
+                let action = several.then(|| t.action.clone());
+                let rest = [
+                    t.term.clone(),
+                    number(Some(t.return_per_percent), 3),
+                    number(Some(t.return_without), 1),
+                ];
+                action.into_iter().chain(rest).collect()
+            })
+            .collect();
+        let header = ["term", "return for 1 % more of it", "return without it"];
+        let first = several.then_some("action");
+        let header: Vec<&str> = first.into_iter().chain(header).collect();
+        Section::new("Terms").table(&header, &rows)
+    }
+}
+
+impl RegionReport {
+    fn section(&self) -> Section {
+        let mut rows = vec![
+            fact("level", number(Some(self.level), 5)),
+            fact("reaches ±", list(&self.reach)),
+            fact("volume", number(Some(self.volume), 4)),
+            fact("boxes", self.boxes.to_string()),
+            fact(
+                "level that samples would allow",
+                number(Some(self.sampled_level), 5),
+            ),
+        ];
+        if self.inner_radius > 0.0 {
+            rows.push(fact(
+                "open within this distance of the equilibrium",
+                format!("{:.1e}", self.inner_radius),
+            ));
+        }
+        let matrix = |p: &Matrix| {
+            let rows: Vec<String> = p.rows().iter().map(|row| list(row)).collect();
+            rows.join("; ")
+        };
+        let mut section = Section::new("Proved region of attraction")
+            .text("Every trajectory that begins where dᵀPd is at most the level stays there and goes to the equilibrium: proved by interval branch and bound over the exact closed form.")
+            .code(&format!("P = [{}]", matrix(&self.p)))
+            .table(&["", ""], &rows)
+            .note("Boxes: into so many the set was cut until interval arithmetic could say of each that trajectories in it move inward. The level that samples would allow is what a search for counter-examples at many points would have left.")
+            .note("The proof is of the exact map; the environment itself rounds observations to single precision.");
+        if self.inner_radius > 0.0 {
+            section = section.note("Close to the equilibrium the rounding of its own coordinates leaves the question open.");
+        }
+        section
+    }
+}
+
+impl LawAnalysis {
+    fn sections(&self) -> Vec<Section> {
+        let rows: Vec<Vec<String>> = self
+            .equilibria
+            .iter()
+            .map(|p| {
+                vec![
+                    format!("({})", list(&p.state)),
+                    if p.stable { "stable" } else { "unstable" }.into(),
+                    eigenvalues(&p.eigenvalues),
+                ]
+            })
+            .collect();
+        let state = format!("state ({})", self.states.join(", "));
+        let header = [state.as_str(), "", "eigenvalues"];
+        let mut sections = vec![Section::new("Fixed points").table(&header, &rows)];
+        let mut facts = Vec::new();
+        if let Some(exponent) = self.largest_lyapunov_exponent {
+            let text = format!("{exponent:.4}");
+            facts.push(fact("largest Lyapunov exponent", text));
+        }
+        if let Some(v) = &self.valid_prediction_time {
+            facts.push(fact("valid prediction time", number(Some(v.mean), 3)));
+            facts.push(fact("in Lyapunov times", number(v.lyapunov_times, 2)));
+            facts.push(fact(
+                "starts, valid to the end",
+                format!("{}, {}", v.starts, v.valid_to_the_end),
+            ));
+        }
+        if !facts.is_empty() {
+            sections.push(Section::new("Predictability").table(&["", ""], &facts));
+        }
+        sections
+    }
+}

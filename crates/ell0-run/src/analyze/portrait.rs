@@ -1,0 +1,102 @@
+//! The phase portrait: basin, proved region, sample trajectories.
+
+use ell0_control::analysis::{Basin, Equilibrium, Map, Plant, ProvedRegion, Range, Stability};
+use ell0_plot::{Axis, Chart, Figure, Series};
+
+/// Steps of a sample trajectory.
+const STEPS: usize = 200;
+
+/// The first two states of a loop.
+pub fn figure(
+    plant: &Plant,
+    map: &Map,
+    equilibria: &[Equilibrium],
+    basin: &Basin,
+    region: Option<&ProvedRegion>,
+) -> Figure {
+    let axis = |k: usize| {
+        let state = plant.states().get(k);
+        let Range { low, high } = state.map_or(Range::symmetric(1.0), |s| s.bounds);
+        let name = state.map_or("", |s| s.name.as_str());
+        // A little more than the bounds, so that what lies on them is seen whole.
+        let room = 0.02 * (high - low);
+        (
+            Axis::linear(name).within(low - room, high + room),
+            low,
+            high,
+        )
+    };
+    let ((x, x_low, x_high), (y, y_low, y_high)) = (axis(0), axis(1));
+    let n = basin.points;
+    let size = ((x_high - x_low) / n as f64, (y_high - y_low) / n as f64);
+    let mut chart = Chart::new("Basin, proved region and trajectories", x, y);
+    for (k, e) in equilibria.iter().enumerate().filter(|e| e.1.is_stable()) {
+        let cells = basin
+            .ends
+            .iter()
+            .enumerate()
+            .filter(|(_, end)| **end == Some(k));
+        let cells = cells.map(|(cell, _)| {
+            (
+                x_low + size.0 * ((cell / n) as f64 + 0.5),
+                y_low + size.1 * ((cell % n) as f64 + 0.5),
+                0.16,
+            )
+        });
+        let state: Vec<String> = e.state.iter().map(|v| format!("{v:.2}")).collect();
+        chart = chart.with(Series::cells(
+            &format!("ends at ({})", state.join(", ")),
+            size,
+            cells,
+        ));
+    }
+    if let Some(region) = region {
+        chart = chart.with(Series::line("proved", region.outline(181)));
+    }
+    let mut name = "trajectories";
+    for (a, b) in [
+        (0.98, 0.5),
+        (0.02, 0.5),
+        (0.7, 0.85),
+        (0.3, 0.15),
+        (0.85, 0.2),
+        (0.15, 0.8),
+    ] {
+        let mut state = vec![0.0; plant.states().len()];
+        state[0] = x_low + (x_high - x_low) * a;
+        if state.len() > 1 {
+            state[1] = y_low + (y_high - y_low) * b;
+        }
+        let mut points = Vec::new();
+        let middle = vec![0.0; state.len()];
+        for _ in 0..STEPS {
+            let shown = plant.difference(&state, &middle);
+            let point = (shown[0], shown.get(1).copied().unwrap_or(0.0));
+            // An angle that comes round begins a new line.
+            if let Some(&(before, _)) = points.last()
+                && f64::abs(point.0 - before) > 0.5 * (x_high - x_low)
+            {
+                points.push((f64::NAN, f64::NAN));
+            }
+            points.push(point);
+            state = map.next(&state);
+        }
+        chart = chart.with(Series::line(name, points));
+        name = "";
+    }
+    let at = |e: &Equilibrium| (e.state[0], e.state.get(1).copied().unwrap_or(0.0));
+    for (name, stability) in [
+        ("unstable equilibria", Stability::Unstable),
+        ("undecided equilibria", Stability::Undecided),
+    ] {
+        let of = equilibria.iter().filter(|e| e.stability == stability);
+        let points: Vec<(f64, f64)> = of.map(at).collect();
+        if stability == Stability::Unstable || !points.is_empty() {
+            chart = chart.with(Series::dots(name, points));
+        }
+    }
+    for (x, y) in equilibria.iter().filter(|e| e.is_stable()).map(at) {
+        chart = chart.with_mark(x, y, "stable");
+    }
+    Figure::new(vec![chart]).with_size(640.0, 500.0)
+}

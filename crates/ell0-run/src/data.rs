@@ -1,0 +1,282 @@
+//! Measurements and the meaning of their columns: from files, or from memory.
+
+use std::path::PathBuf;
+
+use ell0::{
+    equation::Dynamics,
+    features::{Features, Library},
+};
+use ell0_data::{
+    derivative::Wanted,
+    evidence::{Evidence, GatherConfig},
+    frame::Frame,
+    runs::{Roles, Runs},
+    series::Recipe,
+    survey::Survey,
+    table::{ReadOptions, Table},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::{Error, Result},
+    observer::{Observer, Task},
+};
+
+/// Where measurements come from.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// Files; each is a trajectory of its own, or several.
+    Files(&'a [PathBuf]),
+    /// Tables in memory; each is a trajectory of its own, or several.
+    Frames(&'a [Frame]),
+}
+
+impl Source<'_> {
+    fn is_empty(&self) -> bool {
+        match self {
+            Source::Files(files) => files.is_empty(),
+            Source::Frames(frames) => frames.is_empty(),
+        }
+    }
+
+    /// The trajectories.
+    pub(crate) fn runs(&self, roles: &Roles, options: ReadOptions) -> Result<Runs> {
+        Ok(match self {
+            Source::Files(files) => Runs::new(files, roles.clone(), options),
+            Source::Frames(frames) => Runs::of_frames(frames, roles, options)?,
+        })
+    }
+
+    /// Names of the columns of the first table.
+    fn names(&self) -> Result<Vec<String>> {
+        Ok(match self {
+            Source::Files(files) => {
+                let Some(first) = files.first() else {
+                    return Ok(Vec::new());
+                };
+                let table = Table::open(first, &[], ReadOptions::default())?;
+                table.names().to_vec()
+            }
+            Source::Frames(frames) => frames
+                .first()
+                .map_or(Vec::new(), |frame| frame.names().to_vec()),
+        })
+    }
+}
+
+/// What a law of states gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Rates of change.
+    #[default]
+    Continuous,
+    /// The next row.
+    Discrete,
+}
+
+/// Measurements and the meaning of their columns.
+///
+/// | setting | default | meaning |
+/// | --- | --- | --- |
+/// | `files` | none | CSV (also .gz), Parquet or NPZ files; each is a trajectory of its own. Leave them out for data in memory |
+/// | `states` | none | columns whose law is wanted |
+/// | `controls` | none | columns that act on the states from outside |
+/// | `time` | `t` or `time`, if there is one | column of time |
+/// | `dt` | none | time between rows, where there is no column of time |
+/// | `trajectory` | none | column that tells the experiments apart; rows of one must stand together |
+/// | `dynamics` | continuous | what the law gives |
+/// | `derivative` | auto | how rates of change are found |
+/// | `inputs`, `targets` | none | columns of a plain regression, instead of states |
+/// | `library` | polynomial(3) | candidate terms |
+/// | `drop_missing` | no | whether rows with empty or NaN cells are left out |
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "the table above documents every field")]
+pub struct DataSettings {
+    #[serde(default)]
+    pub files: Vec<PathBuf>,
+    #[serde(default)]
+    pub states: Vec<String>,
+    #[serde(default)]
+    pub controls: Vec<String>,
+    pub time: Option<String>,
+    pub dt: Option<f64>,
+    pub trajectory: Option<String>,
+    #[serde(default)]
+    pub dynamics: Kind,
+    #[serde(default)]
+    pub derivative: Wanted,
+    #[serde(default)]
+    pub inputs: Vec<String>,
+    #[serde(default)]
+    pub targets: Vec<String>,
+    pub library: Library,
+    #[serde(default)]
+    pub drop_missing: bool,
+}
+
+impl Default for DataSettings {
+    fn default() -> Self {
+        DataSettings {
+            files: Vec::new(),
+            states: Vec::new(),
+            controls: Vec::new(),
+            time: None,
+            dt: None,
+            trajectory: None,
+            dynamics: Kind::default(),
+            derivative: Wanted::default(),
+            inputs: Vec::new(),
+            targets: Vec::new(),
+            library: Library::polynomial(3),
+            drop_missing: false,
+        }
+    }
+}
+
+/// The column of time, where one is needed: the one named, or the usual ones.
+pub(crate) fn time_column(
+    source: Source,
+    time: Option<&String>,
+    dt: Option<f64>,
+    dynamics: Dynamics,
+) -> Result<Option<String>> {
+    if let Some(dt) = dt
+        && !(dt > 0.0 && dt.is_finite())
+    {
+        return Err(Error::setting(
+            "dt",
+            dt,
+            "the time between rows must be positive",
+        ));
+    }
+    if time.is_some() || dynamics == Dynamics::Regression || dt.is_some() {
+        return Ok(time.cloned());
+    }
+    let names = source.names()?;
+    let usual = ["t", "time"]
+        .iter()
+        .find(|name| names.iter().any(|n| n == *name));
+    match (usual, dynamics) {
+        (Some(name), _) => Ok(Some(name.to_string())),
+        (None, Dynamics::Continuous) => Err(Error::NoTime { columns: names }),
+        (None, _) => Ok(None),
+    }
+}
+
+/// Data looked at once: what they are and how they are worked on.
+pub(crate) struct Prepared<'a> {
+    pub features: Features,
+    pub targets: Vec<String>,
+    pub recipe: Recipe,
+    pub survey: Survey,
+    source: Source<'a>,
+    roles: Roles,
+    options: ReadOptions,
+}
+
+impl Prepared<'_> {
+    pub fn runs(&self) -> Result<Runs> {
+        self.source.runs(&self.roles, self.options)
+    }
+}
+
+impl DataSettings {
+    fn dynamics(&self) -> Dynamics {
+        match self.dynamics {
+            _ if !self.inputs.is_empty() => Dynamics::Regression,
+            Kind::Continuous => Dynamics::Continuous,
+            Kind::Discrete => Dynamics::Discrete,
+        }
+    }
+
+    /// Looks at the data once and decides how they are worked on.
+    pub(crate) fn prepare<'a>(
+        &self,
+        source: Source<'a>,
+        observer: &dyn Observer,
+    ) -> Result<Prepared<'a>> {
+        if source.is_empty() {
+            return Err(Error::NoData);
+        }
+        if self.states.is_empty() && self.inputs.is_empty() {
+            return Err(Error::NoColumns);
+        }
+        if self.time.is_some() && self.dt.is_some() {
+            return Err(Error::Settings(
+                "both a column of time and a time between rows were given; one of them is enough",
+            ));
+        }
+        let dynamics = self.dynamics();
+        let regression = dynamics == Dynamics::Regression;
+        let (inputs, targets): (Vec<String>, _) = if regression {
+            (self.inputs.clone(), self.targets.clone())
+        } else {
+            let inputs = self.states.iter().chain(&self.controls).cloned();
+            (inputs.collect(), self.states.clone())
+        };
+        let features = self.library.features(&inputs)?;
+        let roles = Roles {
+            inputs: inputs.clone(),
+            targets: if regression { targets.clone() } else { vec![] },
+            time: time_column(source, self.time.as_ref(), self.dt, dynamics)?,
+            dt: self.dt,
+            trajectory: self.trajectory.clone(),
+            split_at_gaps: dynamics == Dynamics::Discrete,
+        };
+        let options = ReadOptions {
+            drop_missing: self.drop_missing,
+            ..ReadOptions::default()
+        };
+        let states = if regression { 0 } else { targets.len() };
+        let looking = Task::begin(observer, "looking at the data, rows:", None);
+        let survey = Survey::new(source.runs(&roles, options)?, states, |rows| {
+            looking.advance(rows)
+        })?;
+        looking.go_on()?;
+        let recipe = Recipe {
+            dynamics,
+            derivative: self.derivative.decide(survey.relative_noise, survey.lag),
+            inputs: inputs.len(),
+            targets: targets.len(),
+        };
+        let needed = recipe.rows_needed();
+        if survey.shortest < needed {
+            return Err(Error::TooShort {
+                rows: survey.shortest,
+                needed,
+                derivative: (dynamics == Dynamics::Continuous).then_some(recipe.derivative),
+            });
+        }
+        Ok(Prepared {
+            features,
+            targets,
+            recipe,
+            survey,
+            source,
+            roles,
+            options,
+        })
+    }
+
+    /// The statistics of the data.
+    pub(crate) fn gather(
+        &self,
+        prepared: &Prepared,
+        observer: &dyn Observer,
+    ) -> Result<Evidence> {
+        let reading = Task::begin(observer, "reading rows", Some(prepared.survey.rows));
+        let config = GatherConfig {
+            library: &self.library,
+            features: &prepared.features,
+            targets: &prepared.targets,
+            recipe: &prepared.recipe,
+            survey: &prepared.survey,
+        };
+        let evidence =
+            Evidence::gather(prepared.runs()?, &config, |rows| reading.advance(rows))?;
+        reading.go_on()?;
+        Ok(evidence)
+    }
+}

@@ -1,0 +1,222 @@
+//! What can go wrong with a run.
+
+use std::path::{Path, PathBuf};
+
+use ell0_data::derivative::Derivative;
+
+/// The result of every fallible operation of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong with a run, with the value at fault and what would be right.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A setting out of its range.
+    #[error("{name} = {value} is not allowed: {expected}")]
+    Setting {
+        /// Its name.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// Settings that contradict each other, or of which one is missing.
+    #[error("{0}")]
+    Settings(&'static str),
+    /// No measurements.
+    #[error("no measurements were given")]
+    NoData,
+    /// Nothing says which columns are which.
+    #[error("which columns? Name the states whose law is wanted, or the inputs and targets of a plain regression")]
+    NoColumns,
+    /// A law of rates of change without time.
+    #[error("no column of time: name it, or give the time between rows (the columns are {}); a discrete law needs none", columns.join(", "))]
+    NoTime {
+        /// The columns there are.
+        columns: Vec<String>,
+    },
+    /// A trajectory that is too short.
+    #[error("a trajectory has only {rows} rows; {} needs {needed}: leave it out, or choose another way", derivative.map_or("a discrete law".to_string(), |d| format!("the derivative {d}")))]
+    TooShort {
+        /// Its rows.
+        rows: usize,
+        /// Those that are needed.
+        needed: usize,
+        /// How rates of change would be found; none for a discrete law.
+        derivative: Option<Derivative>,
+    },
+    /// Statistics are fitted, but settings say again what they already say.
+    #[error("statistics already say which columns are which, what the law gives and what the candidate terms are; leave that out")]
+    AlreadyKnown,
+    /// A network where equations are wanted.
+    #[error("{} holds a network, not a closed form", .0.display())]
+    Network(PathBuf),
+    /// A policy without a loop.
+    #[error("a policy can be analysed only in a loop: name the environment, or a learned transition model")]
+    NoLoop,
+    /// A world that cannot be analysed.
+    #[error("{environment} has no closed form that could be analysed; a learned transition model can take its place")]
+    NoClosedForm {
+        /// The world.
+        environment: String,
+    },
+    /// A world in which optimal control is not known.
+    #[error("optimal control is not known in {environment}")]
+    NoOptimum {
+        /// The world.
+        environment: String,
+    },
+    /// A file or folder that the system does not let us read or write.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// A folder that is there already.
+    #[error("the folder {} exists", .0.display())]
+    FolderExists(PathBuf),
+    /// A file that is there already.
+    #[error("{} exists already", .0.display())]
+    FileExists(PathBuf),
+    /// A file where a folder is wanted.
+    #[error("{} is a file, where a folder is needed", .0.display())]
+    NotAFolder(PathBuf),
+    /// A folder where a file is wanted.
+    #[error("{} is a folder, where a file is needed", .0.display())]
+    IsAFolder(PathBuf),
+    /// A folder that holds what no run has put there, so that it is not replaced.
+    #[error("the folder {} holds {name}, which no run has put there; only folders of runs are replaced", folder.display())]
+    Foreign {
+        /// The folder.
+        folder: PathBuf,
+        /// What it holds.
+        name: String,
+    },
+    /// A folder that another process writes to.
+    #[error("another process is writing to {}; wait for its end, or end it", .0.display())]
+    Held(PathBuf),
+    /// A folder without the run that was expected in it.
+    #[error("{} holds no {expected}", folder.display())]
+    NoRun {
+        /// The folder.
+        folder: PathBuf,
+        /// What was expected.
+        expected: String,
+    },
+    /// A file of a run that is damaged, or not of it.
+    #[error("{}: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The run in a folder is another one than the one asked for.
+    #[error("{} holds {found}, not {asked}", folder.display())]
+    OtherRun {
+        /// The folder.
+        folder: PathBuf,
+        /// What it holds.
+        found: String,
+        /// What was asked for.
+        asked: String,
+    },
+    /// The observer stopped the run; what can be resumed is saved.
+    #[error("interrupted{}", if folder.is_some() { "; everything is saved" } else { "" })]
+    Stopped {
+        /// The folder from which it goes on, if there is one.
+        folder: Option<PathBuf>,
+    },
+    /// A name that is not there.
+    #[error("there is no {kind} `{name}`; there are {known}")]
+    Unknown {
+        /// What was named.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// Something that is right by itself but does not suit the rest.
+    #[error("{0}")]
+    Unsuitable(String),
+    /// An error with what it was about.
+    #[error("{what}: {source}")]
+    About {
+        /// What it was about.
+        what: String,
+        /// The error.
+        source: Box<Error>,
+    },
+    /// An error of the method.
+    #[error(transparent)]
+    Method(#[from] ell0::Error),
+    /// An error of files of measurements.
+    #[error(transparent)]
+    Data(#[from] ell0_data::Error),
+    /// An error of worlds and policies.
+    #[error(transparent)]
+    Control(#[from] ell0_control::Error),
+    /// An error of drawing.
+    #[error(transparent)]
+    Plot(#[from] ell0_plot::Error),
+}
+
+impl Error {
+    pub(crate) fn setting(
+        name: &'static str,
+        value: impl ToString,
+        expected: impl Into<String>,
+    ) -> Self {
+        Error::Setting {
+            name,
+            value: value.to_string(),
+            expected: expected.into(),
+        }
+    }
+
+    pub(crate) fn damaged(path: impl Into<PathBuf>, reason: impl ToString) -> Self {
+        Error::Damaged {
+            path: path.into(),
+            reason: reason.to_string(),
+        }
+    }
+
+    /// An error of the system, with what was tried where.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+        let path = path.to_path_buf();
+        move |source| Error::Io {
+            action,
+            path,
+            source,
+        }
+    }
+
+    /// The innermost error: what is wrong, without what it was about.
+    #[must_use]
+    pub fn root(&self) -> &Error {
+        match self {
+            Error::About { source, .. } => source.root(),
+            other => other,
+        }
+    }
+}
+
+/// Says what an error was about.
+pub(crate) trait About<T> {
+    fn about(self, what: impl FnOnce() -> String) -> Result<T>;
+}
+
+impl<T, E: Into<Error>> About<T> for Result<T, E> {
+    fn about(self, what: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|source| Error::About {
+            what: what(),
+            source: Box::new(source.into()),
+        })
+    }
+}

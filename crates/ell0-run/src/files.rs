@@ -1,0 +1,44 @@
+//! Files of runs: JSON of typed values, names in tables.
+
+use std::path::Path;
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::error::{Error, Result};
+
+/// A value as the text of a JSON file.
+pub(crate) fn to_json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string_pretty(value)
+        .map(|text| text + "\n")
+        .map_err(|e| Error::Unsuitable(format!("a result that cannot be written: {e}")))
+}
+
+/// Reads a text file.
+pub(crate) fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(Error::io("read", path))
+}
+
+/// Reads a value from its JSON file.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    serde_json::from_str(&read(path)?).map_err(|e| Error::damaged(path, e))
+}
+
+/// Reads values from a file with one JSON object a line. The last line may be cut off: whoever writes it may be at work, or was killed.
+pub(crate) fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+    let text = read(path)?;
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    whole
+        .lines()
+        .map(|line| serde_json::from_str(line).map_err(|e| Error::damaged(path, e)))
+        .collect()
+}
+
+/// A name as a CSV cell.
+#[must_use]
+pub fn quoted(name: &str) -> String {
+    if name.contains([',', '"', '\n']) {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    } else {
+        name.to_string()
+    }
+}

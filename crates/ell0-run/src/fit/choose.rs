@@ -1,0 +1,198 @@
+//! The choice of a law: its size on held-out rows, its coefficients from all of them.
+
+use ell0::{
+    dictionary::{
+        Diagnostics, Path, PathConfig, Problem, Statistics, inclusion_probabilities,
+        sampled_supports,
+    },
+    equation::{DictionaryTarget, Model},
+    rng::Stream,
+};
+use ell0_data::evidence::{Evidence, Split, TrainingRows};
+
+use super::{
+    Choice, DataSummary, DiscoveredEquation, Discovery, FitSettings, Material, PathLine, Selected,
+};
+use crate::{
+    error::{About, Error, Result},
+    observer::{Observer, Task},
+};
+
+/// A law that leaves less than this share of a target's mean square unexplained needs no more terms: digits cut off in a file, or an inexact simulation, are no law.
+const NEGLIGIBLE: f64 = 1e-10;
+
+/// Prices that sampled gates are trained at.
+const PRICES: u64 = 13;
+
+/// A column that never changes says nothing of anything.
+fn refuse_constants(evidence: &[Evidence]) -> Result<()> {
+    let names = evidence[0].inputs.iter().chain(&evidence[0].targets);
+    for (k, name) in names.enumerate() {
+        let value = |part: &Evidence| part.survey.constant.get(k).copied().flatten();
+        if let Some(first) = value(&evidence[0])
+            && evidence.iter().all(|part| value(part) == Some(first))
+        {
+            return Err(Error::Unsuitable(format!(
+                "column `{name}` is {first} in every row: nothing can be learned from it or of it; leave it out, or take data in which it varies"
+            )));
+        }
+    }
+    Ok(())
+}
+
+impl Material {
+    fn new(evidence: &[Evidence]) -> Result<Self> {
+        let split = Evidence::split(evidence)?;
+        let all = split.all()?;
+        let Split {
+            train,
+            validation,
+            floors,
+        } = split;
+        Ok(Material {
+            features: evidence[0].features()?,
+            train,
+            validation,
+            all,
+            floors,
+        })
+    }
+
+    /// The path of a target.
+    fn path(
+        &self,
+        target: usize,
+        method: Choice,
+        supports: Option<&Vec<Vec<Vec<usize>>>>,
+    ) -> Result<Path> {
+        let (train, validation) = (&self.train, &self.validation);
+        let nothing = train.mean_squared_error(target, &vec![0.0; self.features.len()])?;
+        let mut config = PathConfig {
+            floor: self.floors[target].max(NEGLIGIBLE * nothing),
+            ..PathConfig::default()
+        };
+        Ok(match (method, supports) {
+            (Choice::Sampled, Some(supports)) => {
+                let supports = supports[target].clone();
+                Path::of_supports(train, &[target], validation, &config, supports)?
+            }
+            (Choice::Sampled, None) => {
+                return Err(Error::Settings("sampled gates need the rows themselves"));
+            }
+            (Choice::ByStatistics(method), _) => {
+                config.method = method;
+                Path::new(train, &[target], validation, &config)?
+            }
+        })
+    }
+
+    /// Least squares on all rows with the terms that were chosen.
+    fn coefficients(&self, target: usize, support: &[usize]) -> Result<Vec<f64>> {
+        let supports = vec![support.to_vec()];
+        let config = PathConfig::default();
+        let path = Path::of_supports(&self.all, &[target], &[], &config, supports)?;
+        let line = path.lines().last();
+        line.map(|line| line.coefficients.clone())
+            .ok_or(Error::Settings("there is no law"))
+    }
+}
+
+/// The laws of all targets.
+pub(super) fn discover(
+    settings: &FitSettings,
+    evidence: Vec<Evidence>,
+    rows: Option<TrainingRows>,
+    observer: &dyn Observer,
+) -> Result<Discovery> {
+    refuse_constants(&evidence)?;
+    let (targets, library) = (&evidence[0].targets, &evidence[0].library);
+    let material = Material::new(&evidence)?;
+    let supports = match rows {
+        None => None,
+        Some(rows) => {
+            let training = Task::begin(observer, "training at prices", Some(PRICES));
+            let supports =
+                sampled_supports(&material.train, &rows.phi, &rows.y, settings.seed, |_, _| {
+                    training.advance(1)
+                })?;
+            training.go_on()?;
+            Some(supports)
+        }
+    };
+    let solving = Task::begin(observer, "choosing terms, equations:", Some(targets.len() as u64));
+    let rule = settings.rule();
+    let (mut path, mut laws, mut reasons, mut chosen) = (vec![], vec![], vec![], vec![]);
+    for (index, target) in targets.iter().enumerate() {
+        let lines = material
+            .path(index, settings.method, supports.as_ref())
+            .about(|| format!("no law for `{target}`"))?;
+        let line = lines.choose(rule)?.clone();
+        path.extend(lines.lines().iter().map(|l| PathLine {
+            target: target.clone(),
+            terms: l.terms,
+            lambda: finite(l.lambda),
+            train_mse: l.train_error,
+            validation_mse: l.validation_error,
+            validation_deviation: l.validation_deviation,
+            bic: l.bic,
+            aicc: l.aicc,
+            chosen: l.terms == line.terms,
+        }));
+        let (probabilities, reason) = match probabilities(settings, &material.all, index) {
+            Ok(probabilities) => (Some(probabilities), None),
+            // The law stands without them; why there are none is said.
+            Err(error) => (None, Some(error.to_string())),
+        };
+        laws.push(DictionaryTarget {
+            target: target.clone(),
+            coefficients: material.coefficients(index, &line.support)?,
+            probabilities,
+        });
+        reasons.push(reason);
+        chosen.push(line);
+        solving.advance(1);
+        solving.go_on()?;
+    }
+    let digits = laws.iter().enumerate();
+    let digits = digits.map(|(index, law)| material.all.digits(index, &law.coefficients));
+    let digits = digits.collect::<ell0::Result<Vec<_>>>()?;
+    let dynamics = evidence[0].dynamics;
+    let model = Model::dictionary(&material.features, library, &laws, dynamics)?.with_digits(digits);
+    let text = model.text(6);
+    let equations = model.equations().iter().zip(text.lines()).zip(reasons);
+    let equations = equations
+        .map(|((equation, text), no_probabilities)| DiscoveredEquation {
+            target: equation.target.clone(),
+            text: text.to_string(),
+            terms: equation.terms.clone(),
+            no_probabilities,
+        })
+        .collect();
+    let smallest = chosen.iter().map(|l| l.lambda).fold(f64::INFINITY, f64::min);
+    Ok(Discovery {
+        data: DataSummary::new(&evidence, &material.all),
+        equations,
+        selected: Selected {
+            lambda: finite(smallest),
+            terms: chosen.iter().map(|l| l.terms).sum(),
+        },
+        rule,
+        path,
+        indistinct: Diagnostics::new(&material.all)?,
+        model,
+    })
+}
+
+fn probabilities(
+    settings: &FitSettings,
+    all: &Statistics,
+    target: usize,
+) -> ell0::Result<Vec<f64>> {
+    let problem = Problem::new(all, &[target])?;
+    inclusion_probabilities(&problem, settings.prior, &Stream::new(settings.seed))
+}
+
+/// JSON and CSV have no infinity.
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}

@@ -1,0 +1,272 @@
+//! From measurements to the few-term law behind them.
+//!
+//! ```
+//! use ell0_data::frame::Frame;
+//! use ell0_run::{DataSettings, FitSettings, Silent};
+//!
+//! // x' = −2x + 1, sampled at 400 moments.
+//! let t: Vec<f64> = (0..400).map(|k| 0.01 * f64::from(k)).collect();
+//! let x = t.iter().map(|t| 0.5 + 2.5 * (-2.0 * t).exp()).collect();
+//! let table = Frame::new("decay", vec![("t".into(), t), ("x".into(), x)])?;
+//! let settings = FitSettings {
+//!     data: DataSettings { states: vec!["x".into()], ..DataSettings::default() },
+//!     ..FitSettings::default()
+//! };
+//! let found = settings.run_on(&[table], &Silent)?;
+//! assert_eq!(found.model.text(3), "x' = 1 - 2*x");
+//! # Ok::<(), ell0_run::Error>(())
+//! ```
+
+mod choose;
+mod discovery;
+mod folder;
+mod page;
+
+use std::{io::Read, path::Path};
+
+use ell0::{
+    dictionary::{Method, Rule, Statistics},
+    features::Features,
+};
+use ell0_data::evidence::{Evidence, training_rows};
+use serde::{Deserialize, Serialize};
+
+pub use discovery::{DataSummary, DiscoveredEquation, Discovery, PathLine, Selected};
+pub use folder::CONFIG_HEAD;
+
+use crate::{
+    data::{DataSettings, Prepared, Source},
+    error::{Error, Result},
+    observer::Observer,
+};
+
+/// How terms are chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Choice {
+    /// By a method that needs only statistics.
+    ByStatistics(Method),
+    /// By minibatches and sampled gates, as published.
+    Sampled,
+}
+
+impl std::str::FromStr for Choice {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match (name, name.parse()) {
+            ("sampled", _) => Ok(Choice::Sampled),
+            (_, Ok(method)) => Ok(Choice::ByStatistics(method)),
+            _ => Err(Error::Unknown {
+                kind: "method",
+                name: name.into(),
+                known: "exact, sampled, stlsq, lasso, ols".into(),
+            }),
+        }
+    }
+}
+
+impl std::fmt::Display for Choice {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Choice::ByStatistics(method) => method.fmt(f),
+            Choice::Sampled => f.write_str("sampled"),
+        }
+    }
+}
+
+/// Everything that a fit depends on; as TOML, the `config.toml` of its folder.
+///
+/// | setting | default | meaning | range |
+/// | --- | --- | --- | --- |
+/// | `method` | exact | how terms are chosen: exact, sampled, stlsq, lasso or ols | |
+/// | `lambda` | none | price of a term, instead of the choice by validation | ≥ 0 |
+/// | `terms` | none | number of terms of each equation, instead of the choice by validation | |
+/// | `prior` | 0.1 | probability that a term belongs, before the data are seen | (0, 1) |
+/// | `seed` | 0 | of the inclusion probabilities, and of sampled gates | |
+/// | `data` | | the measurements and the meaning of their columns | see [`DataSettings`] |
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "the table above documents every field")]
+pub struct FitSettings {
+    #[serde(with = "crate::text")]
+    pub method: Choice,
+    pub lambda: Option<f64>,
+    pub terms: Option<usize>,
+    pub prior: f64,
+    pub seed: u64,
+    pub data: DataSettings,
+}
+
+impl Default for FitSettings {
+    fn default() -> Self {
+        FitSettings {
+            method: Choice::ByStatistics(Method::Exact),
+            lambda: None,
+            terms: None,
+            prior: 0.1,
+            seed: 0,
+            data: DataSettings::default(),
+        }
+    }
+}
+
+/// Rows that sampled gates are trained on, at most.
+const MOST_SAMPLED: u64 = 100_000;
+
+impl FitSettings {
+    /// Reads the settings of a fit from their file.
+    pub fn read(file: impl AsRef<Path>) -> Result<Self> {
+        let file = file.as_ref();
+        let text = std::fs::read_to_string(file).map_err(Error::io("read", file))?;
+        toml::from_str(&text)
+            .map_err(|e| Error::damaged(file, format!("not the config.toml of a fit: {e}")))
+    }
+
+    /// Mistakes are found before anything is done.
+    pub fn check(&self) -> Result<()> {
+        if self.terms.is_some() && self.lambda.is_some() {
+            return Err(Error::Settings(
+                "both a number of terms and a price of a term were given; one of them is enough",
+            ));
+        }
+        if !(self.prior > 0.0 && self.prior < 1.0) {
+            let expected = "a probability strictly between 0 and 1";
+            return Err(Error::setting("prior", self.prior, expected));
+        }
+        Ok(())
+    }
+
+    /// How one law of the path is chosen.
+    pub fn rule(&self) -> Rule {
+        match (self.terms, self.lambda) {
+            (Some(terms), _) => Rule::Terms(terms),
+            (None, Some(lambda)) => Rule::Lambda(lambda),
+            (None, None) => Rule::OneStandardError,
+        }
+    }
+
+    /// The law behind the files of the settings: measurements, or statistics that [`StatsSettings`](crate::StatsSettings) made.
+    pub fn run(&self, observer: &dyn Observer) -> Result<Discovery> {
+        self.check()?;
+        let given = self.given_evidence()?;
+        if given.is_empty() {
+            return self.from_source(Source::Files(&self.data.files), observer);
+        }
+        if self.method == Choice::Sampled {
+            return Err(Error::Settings(
+                "sampled gates need the rows themselves; statistics do not have them: use exact",
+            ));
+        }
+        choose::discover(self, given, None, observer)
+    }
+
+    /// The law behind tables in memory; the `files` of the settings are left aside.
+    pub fn run_on(
+        &self,
+        tables: &[ell0_data::frame::Frame],
+        observer: &dyn Observer,
+    ) -> Result<Discovery> {
+        self.check()?;
+        self.from_source(Source::Frames(tables), observer)
+    }
+
+    fn from_source(&self, source: Source, observer: &dyn Observer) -> Result<Discovery> {
+        let prepared = self.data.prepare(source, observer)?;
+        let evidence = self.data.gather(&prepared, observer)?;
+        let rows = match self.method {
+            Choice::Sampled => Some(sampled_rows(&prepared)?),
+            Choice::ByStatistics(_) => None,
+        };
+        choose::discover(self, vec![evidence], rows, observer)
+    }
+
+    /// The statistics that the files hold, if they do.
+    fn given_evidence(&self) -> Result<Vec<Evidence>> {
+        let mut given = Vec::new();
+        let mut other = None;
+        for file in &self.data.files {
+            match read_evidence(file)? {
+                Some(evidence) => given.push((file, evidence)),
+                None => other = Some(file),
+            }
+        }
+        let Some(((first_file, first), rest)) = given.split_first() else {
+            return Ok(vec![]);
+        };
+        if let Some(other) = other {
+            return Err(Error::Unsuitable(format!(
+                "{} holds statistics and {} rows; fit them apart, or make statistics of both",
+                first_file.display(),
+                other.display()
+            )));
+        }
+        let said = DataSettings {
+            files: vec![],
+            ..self.data.clone()
+        };
+        if said != DataSettings::default() {
+            return Err(Error::AlreadyKnown);
+        }
+        for (file, evidence) in rest {
+            let same = evidence.library == first.library
+                && evidence.inputs == first.inputs
+                && evidence.targets == first.targets
+                && evidence.dynamics == first.dynamics;
+            if !same {
+                return Err(Error::Unsuitable(format!(
+                    "{} was made of {} for {} with library `{}`, but {} of {} for {} with `{}`: make them alike",
+                    file.display(),
+                    evidence.inputs.join(", "),
+                    evidence.targets.join(", "),
+                    evidence.library,
+                    first_file.display(),
+                    first.inputs.join(", "),
+                    first.targets.join(", "),
+                    first.library
+                )));
+            }
+        }
+        Ok(given.into_iter().map(|(_, evidence)| evidence).collect())
+    }
+}
+
+fn sampled_rows(prepared: &Prepared) -> Result<ell0_data::evidence::TrainingRows> {
+    Ok(training_rows(
+        prepared.runs()?,
+        &prepared.features,
+        &prepared.recipe,
+        &prepared.survey,
+        MOST_SAMPLED,
+    )?)
+}
+
+/// A file's content, if it is one of statistics.
+fn read_evidence(file: &Path) -> Result<Option<Evidence>> {
+    let cannot = |e| Error::io("read", file)(e);
+    let mut head = [0; 32];
+    let mut reader = std::fs::File::open(file).map_err(cannot)?;
+    let mut filled = 0;
+    while filled < head.len() {
+        match reader.read(&mut head[filled..]).map_err(cannot)? {
+            0 => break,
+            n => filled += n,
+        }
+    }
+    let named = file.extension().is_some_and(|e| e == "stats");
+    if !named && !Evidence::looks_like(&head[..filled]) {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(file).map_err(cannot)?;
+    let evidence = Evidence::from_json(&text)
+        .map_err(|reason| Error::damaged(file, format!("it does not hold statistics: {reason}; make it again")))?;
+    Ok(Some(evidence))
+}
+
+/// What a fit works on: statistics of training, validation and all rows.
+struct Material {
+    features: Features,
+    train: Statistics,
+    validation: Vec<Statistics>,
+    all: Statistics,
+    floors: Vec<f64>,
+}

@@ -1,0 +1,124 @@
+//! Folders of long runs: they begin with their settings, are written to while the run goes on, and are gone on with.
+
+use std::path::{Path, PathBuf};
+
+use ell0_data::write::TEMPORARY;
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{Lock, lock, parent_of, put_in_place, remove};
+use crate::{
+    error::{Error, Result},
+    report,
+};
+
+/// The file that a growing folder begins with: the settings of its run.
+pub const CONFIG: &str = "config.toml";
+
+/// Where a long run is, and whether it begins there or goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Whether the folder of another run may be replaced; one that holds anything else never is.
+    pub replace: bool,
+    /// The words that began the run, for its page.
+    pub command: Option<String>,
+}
+
+impl Site {
+    /// A folder that must not be there yet.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Site {
+            folder: folder.into(),
+            replace: false,
+            command: None,
+        }
+    }
+
+    /// What the run in the folder began with.
+    pub(crate) fn read<S: DeserializeOwned>(&self, what: &str) -> Result<S> {
+        read_settings(&self.folder, what)
+    }
+
+    /// Makes the folder with its settings and the folders inside it. `may_throw_away` says whether all that is there belongs to a run.
+    pub(crate) fn begin<S: Serialize>(
+        &self,
+        inside: &[&str],
+        settings: &S,
+        made_with: &str,
+        may_throw_away: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<Lock> {
+        let folder = &self.folder;
+        if folder.exists() {
+            if !folder.is_dir() {
+                return Err(Error::NotAFolder(folder.clone()));
+            }
+            if !self.replace {
+                return Err(Error::FolderExists(folder.clone()));
+            }
+            may_throw_away(folder)?;
+            let _lock = lock(folder)?;
+            remove(folder)?;
+        }
+        let settings = toml::to_string(settings)
+            .map_err(|e| Error::Unsuitable(format!("settings that cannot be written: {e}")))?;
+        let text = format!(
+            "# Made by ell0 {}{made_with}.\n\n{settings}",
+            env!("CARGO_PKG_VERSION")
+        );
+        let cannot = |e| Error::io("write the folder", folder)(e);
+        let parent = parent_of(folder);
+        std::fs::create_dir_all(parent).map_err(cannot)?;
+        let fresh = tempfile::Builder::new()
+            .prefix(TEMPORARY)
+            .tempdir_in(parent)
+            .map_err(cannot)?;
+        make_inside(fresh.path(), inside)?;
+        std::fs::write(fresh.path().join(CONFIG), text).map_err(cannot)?;
+        put_in_place(fresh, folder)?;
+        let lock = lock(folder)?;
+        report::note_command(folder, self.command.as_deref())?;
+        Ok(lock)
+    }
+
+    /// Takes hold of a folder to go on in it, and clears away what a process that was killed left half-written.
+    pub(crate) fn go_on(&self, inside: &[&str]) -> Result<Lock> {
+        let lock = lock(&self.folder)?;
+        make_inside(&self.folder, inside)?;
+        report::note_command(&self.folder, self.command.as_deref())?;
+        Ok(lock)
+    }
+}
+
+/// The settings that the run in a folder began with; `what` says what run it should be.
+pub(crate) fn read_settings<S: DeserializeOwned>(folder: &Path, what: &str) -> Result<S> {
+    if folder.exists() && !folder.is_dir() {
+        return Err(Error::NotAFolder(folder.into()));
+    }
+    let file = folder.join(CONFIG);
+    let text = std::fs::read_to_string(&file).map_err(|_| Error::NoRun {
+        folder: folder.into(),
+        expected: "run to go on with".into(),
+    })?;
+    // What a parser says of another run's file helps nobody.
+    toml::from_str(&text)
+        .map_err(|_| Error::damaged(&file, format!("not the settings of {what}, or changed")))
+}
+
+fn make_inside(folder: &Path, inside: &[&str]) -> Result<()> {
+    let tidy = |folder: &Path| -> std::io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    };
+    inside
+        .iter()
+        .chain(&[""])
+        .try_for_each(|name| tidy(&folder.join(name)))
+        .map_err(Error::io("write the folder", folder))
+}

@@ -1,0 +1,100 @@
+//! Runs of **ell0**: settings in, a typed result out, and a folder with its page if wanted.
+//!
+//! Everything that the command line does can be called from here; there are no options, no terminal and no clock that was not given. Every run is a struct of settings (its TOML is the `config.toml` of
+//! its folder) that is checked before anything is done. An [`Observer`] hears how a run goes and may stop it; what can be resumed is saved. Reading a folder gives the same value back that the run gave.
+//!
+//! | settings | result | what |
+//! | --- | --- | --- |
+//! | [`FitSettings`] | [`Discovery`] | the law behind measurements, in files or in memory |
+//! | [`StatsSettings`] | [`Evidence`](ell0_data::evidence::Evidence) | statistics, to be fitted elsewhere |
+//! | [`ScoreSettings`], [`SimulateSettings`], [`predict`] | [`Scores`], [`Simulation`](ell0::equation::Simulation) | a law at work |
+//! | [`TrainSettings`] | [`TrainingRun`] | control policies, learned by acting |
+//! | [`CollectSettings`], [`measure`], [`roll_out`], [`optimum`] | [`Evaluation`], [`Trajectory`](ell0_control::rollout::Trajectory), [`Optimum`] | worlds and policies at work |
+//! | [`AnalyzeSettings`] | [`Analysis`] | what can be said of a policy or a law |
+//! | [`ExportSettings`] | [`Exported`] | a model or policy in another language |
+//! | [`FigureSettings`], [`ModelsSettings`], [`PolicySettings`], [`TutorialSettings`] | [`Figures`], [`ModelsRun`], [`TrainingRun`], [`TutorialRun`] | the tutorial |
+//! | [`GateSettings`] | [`GateStudy`] | a gate and the estimators of its gradient |
+//! | [`Page`], [`compare`] | | the page of a run, several runs on one |
+//!
+//! From a table in memory to C:
+//!
+//! ```
+//! use ell0_data::frame::Frame;
+//! use ell0_run::{DataSettings, Exportable, ExportSettings, FitSettings, Silent, SimulateSettings, analyze_law};
+//!
+//! // A damped oscillator, sampled.
+//! let t: Vec<f64> = (0..1000).map(|k| 0.01 * f64::from(k)).collect();
+//! let x: Vec<f64> = t.iter().map(|t| (-0.1 * t).exp() * (2.0 * t).cos()).collect();
+//! let v: Vec<f64> = t.iter().map(|t| (-0.1 * t).exp() * (-0.1 * (2.0 * t).cos() - 2.0 * (2.0 * t).sin())).collect();
+//! let table = Frame::new("oscillator", vec![("t".into(), t), ("x".into(), x), ("v".into(), v)])?;
+//! let data = DataSettings { states: vec!["x".into(), "v".into()], library: "polynomial(2)".parse()?, ..DataSettings::default() };
+//!
+//! let found = FitSettings { data, ..FitSettings::default() }.run_on(&[table], &Silent)?;
+//! assert_eq!(found.model.text(2), "x' = 1*v\nv' = -4*x - 0.2*v");
+//!
+//! let analyzed = analyze_law(&found.model, &[])?;
+//! let ell0_run::Findings::Law(law) = &analyzed.analysis.findings else { unreachable!() };
+//! assert!(law.equilibria[0].stable);
+//!
+//! let simulation = SimulateSettings { initial: vec![("x".into(), 1.0), ("v".into(), 0.0)], duration: Some(1.0), ..SimulateSettings::default() };
+//! assert_eq!(simulation.run(&found.model)?.states.len(), 101);
+//!
+//! let folder = tempfile::tempdir().expect("a folder");
+//! let exported = ExportSettings::default().run(&Exportable::Equations(found.model), folder.path())?;
+//! assert!(exported.files[0].ends_with("model.h"));
+//! # Ok::<(), ell0_run::Error>(())
+//! ```
+
+mod analyze;
+mod data;
+mod error;
+mod export;
+mod files;
+mod fit;
+mod folder;
+mod gates;
+mod jobs;
+mod metrics;
+mod model;
+mod observer;
+mod report;
+mod score;
+mod simulate;
+mod stats;
+mod stopwatch;
+mod text;
+mod train;
+mod tutorial;
+mod worlds;
+
+pub use analyze::*;
+pub use data::{DataSettings, Kind, Source};
+pub use error::{Error, Result};
+pub use export::{ExportSettings, Exportable, Exported};
+pub use files::quoted;
+pub use fit::{
+    Choice, DataSummary, DiscoveredEquation, Discovery, FitSettings, PathLine, Selected,
+};
+pub use folder::{Place, growing::Site, is_held};
+pub use gates::{
+    GateParameters, GateQuantities, GateSettings, GateStudy, GradientStudy, MeasuredEstimator,
+    Quantile,
+};
+pub use model::{predict, predict_to_file, read_model};
+pub use observer::{Event, Observer, Silent, Timed};
+pub use report::{COMMAND, FILE as PAGE, Page, Run, Section, compare, is_page, write as write_page};
+pub use score::{Score, ScoreSettings, Scores};
+pub use simulate::{SimulateSettings, trajectory_table};
+pub use stats::{StatsSettings, write_statistics};
+pub use train::{
+    AgentResult, AgentSettings, MetricLine, TrainSettings, TrainedPolicy, TrainingRun, file_word,
+};
+pub use tutorial::{
+    DrawnFigures, ENVIRONMENT as TUTORIAL_ENVIRONMENT, FigureNumbers, FigureSettings, Figures,
+    Kind as ModelKind, ModelEpoch, ModelResult, ModelsRun, ModelsSettings, PolicySettings, Stage,
+    StageResult, Task, Terms, Tutorial, TutorialRun, TutorialSettings, published_return,
+};
+pub use worlds::{
+    CollectSettings, Evaluation, MeanReturn, Optimum, law_policy, measure, optimum, roll_out,
+    write_trajectory,
+};

@@ -1,0 +1,40 @@
+//! The statistics of some measurements, to be fitted elsewhere.
+
+use std::path::Path;
+
+use ell0_data::{evidence::Evidence, frame::Frame, write::write_whole};
+
+use crate::{
+    data::{DataSettings, Source},
+    error::Result,
+    observer::Observer,
+};
+
+/// What statistics are made of. They are small whatever the number of rows, and those of several parts are fitted together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StatsSettings {
+    /// The measurements and the meaning of their columns.
+    pub data: DataSettings,
+}
+
+impl StatsSettings {
+    /// The statistics of the files of the settings.
+    pub fn run(&self, observer: &dyn Observer) -> Result<Evidence> {
+        self.of(Source::Files(&self.data.files), observer)
+    }
+
+    /// The statistics of tables in memory.
+    pub fn run_on(&self, tables: &[Frame], observer: &dyn Observer) -> Result<Evidence> {
+        self.of(Source::Frames(tables), observer)
+    }
+
+    fn of(&self, source: Source, observer: &dyn Observer) -> Result<Evidence> {
+        let prepared = self.data.prepare(source, observer)?;
+        self.data.gather(&prepared, observer)
+    }
+}
+
+/// Writes statistics to a file, whole or not at all.
+pub fn write_statistics(evidence: &Evidence, file: impl AsRef<Path>) -> Result<()> {
+    Ok(write_whole(file, evidence.to_json().as_bytes())?)
+}

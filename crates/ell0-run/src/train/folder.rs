@@ -1,0 +1,126 @@
+//! The folder of a training.
+
+use std::path::Path;
+
+use ell0_control::agent::Actor;
+use ell0_data::write::write_whole;
+
+use super::{TrainSettings, events, job::Job, results::{TrainedPolicy, TrainingRun}};
+use crate::{
+    error::{About, Error, Result},
+    files,
+    folder::{growing::read_settings, may_replace},
+    report,
+};
+
+/// The folders inside the folder of a run.
+pub(super) const INSIDE: &[&str] = &["checkpoints", "policies", "events"];
+
+/// What a run leaves in its folder.
+const OURS: &[&str] = &[
+    "config.toml",
+    "checkpoints",
+    "policies",
+    "events",
+    "metrics.jsonl",
+    "results.json",
+    "returns.svg",
+    "returns.png",
+    "frontier.svg",
+    "frontier.png",
+    report::FILE,
+    report::COMMAND,
+];
+
+/// Endings of the files of a job: in `checkpoints`, in `policies`, and its folder in `events`.
+const ENDINGS: [&[&str]; 3] = [
+    &[".safetensors", ".seconds", ".replay", ".jsonl"],
+    &[".json", ".safetensors"],
+    &[""],
+];
+
+/// Whether a folder holds nothing but a training.
+pub(crate) fn may_throw_away(folder: &Path) -> Result<()> {
+    let settings: TrainSettings = read_settings(folder, "a training")?;
+    may_replace(folder, OURS)?;
+    let jobs = settings.jobs();
+    for (inside, endings) in INSIDE.iter().zip(ENDINGS) {
+        let inside = folder.join(inside);
+        if !inside.exists() {
+            continue;
+        }
+        let named = |j: &Job| endings.iter().map(|e| j.name.clone() + e).collect::<Vec<_>>();
+        let names: Vec<String> = jobs.iter().flat_map(named).collect();
+        let ours: Vec<&str> = names.iter().map(String::as_str).collect();
+        may_replace(&inside, &ours)?;
+        if endings == [""] {
+            for name in names.iter().map(|n| inside.join(n)).filter(|p| p.exists()) {
+                may_replace(&name, &[events::FILE])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl TrainingRun {
+    /// Writes the results of a finished run, its figures and its page.
+    pub(super) fn write(&self, folder: &Path) -> Result<()> {
+        let put = |name: &str, content: &[u8]| write_whole(folder.join(name), content);
+        for policy in &self.policies {
+            if let Some(law) = &policy.law {
+                let name = format!("policies/{}.json", policy.name);
+                put(&name, (law.to_json() + "\n").as_bytes())?;
+            }
+        }
+        let mut figures = vec![("returns", self.returns_figure())];
+        if self.settings.agents.len() > 1 {
+            figures.push(("frontier", self.frontier_figure()));
+        }
+        for (name, figure) in figures {
+            put(&format!("{name}.svg"), figure.svg().as_bytes())?;
+            put(&format!("{name}.png"), &figure.png(2.0)?)?;
+        }
+        put("results.json", files::to_json(&self.rows())?.as_bytes())?;
+        report::write(folder).map(drop)
+    }
+
+    /// Reads the run in a folder, as far as it has come.
+    pub fn read(folder: impl AsRef<Path>) -> Result<Self> {
+        let folder = folder.as_ref();
+        let settings: TrainSettings = read_settings(folder, "a training")?;
+        let (results, metrics) = (folder.join("results.json"), folder.join("metrics.jsonl"));
+        let results = results
+            .exists()
+            .then(|| files::read_json(&results))
+            .transpose()?;
+        let mut policies = Vec::new();
+        for job in settings.jobs() {
+            let place = |ending: &str| folder.join(format!("policies/{}{ending}", job.name));
+            let file = place(".safetensors");
+            if !file.exists() {
+                continue;
+            }
+            let bytes = std::fs::read(&file).map_err(Error::io("read", &file))?;
+            let actor = Actor::from_bytes(&bytes).about(|| file.display().to_string())?;
+            let law = place(".json");
+            policies.push(TrainedPolicy {
+                actor,
+                law: law
+                    .exists()
+                    .then(|| crate::model::read_model(&law))
+                    .transpose()?,
+                name: job.name,
+            });
+        }
+        Ok(TrainingRun {
+            results,
+            policies,
+            metrics: if metrics.exists() {
+                files::read_lines(&metrics)?
+            } else {
+                Vec::new()
+            },
+            settings,
+        })
+    }
+}

@@ -1,0 +1,295 @@
+//! An agent with a seed: trained, pruned, tuned, measured.
+
+use std::{path::Path, time::Duration};
+
+use ell0::rng::Stream;
+use ell0_control::{
+    agent::{
+        Actor, EpisodeRecord, FineTuneConfig, PruneConfig, Saver, TrainConfig, Training, fine_tune,
+        prune,
+    },
+    environment::Environment,
+    evaluation::evaluate,
+};
+use ell0_data::write::write_whole;
+
+use super::{
+    AgentSettings, TrainSettings,
+    events::Events,
+    results::{AgentResult, MetricLine, TrainedPolicy},
+};
+use crate::{
+    error::{Error, Result},
+    metrics::Metrics,
+    observer::{Event, Observer, seconds_since},
+    stopwatch::Stopwatch,
+};
+
+/// Episodes between two evaluations.
+const EVALUATE_EVERY: u64 = 10;
+
+/// Time between two checkpoints.
+const SAVE_EVERY: Duration = Duration::from_secs(2);
+
+/// An agent with a seed.
+pub(super) struct Job<'a> {
+    pub agent: &'a AgentSettings,
+    pub seed: u64,
+    /// What its files are named after.
+    pub name: String,
+}
+
+/// What a finished job leaves.
+pub(super) struct Finished {
+    pub row: AgentResult,
+    pub policy: TrainedPolicy,
+    pub metrics: Vec<MetricLine>,
+}
+
+/// The files of a job that is under way.
+struct Files<'a> {
+    saver: Saver,
+    stopwatch: Stopwatch<'a>,
+    events: Events<'a>,
+    folder: &'a Path,
+    name: &'a str,
+}
+
+impl Files<'_> {
+    fn save(&mut self, training: &Training) -> Result<()> {
+        self.saver.save(training)?;
+        write_policy(self.folder, self.name, &training.actor())?;
+        self.stopwatch.save()
+    }
+}
+
+/// Writes a policy as it is now: small, so that nobody has to read a whole checkpoint for it.
+fn write_policy(folder: &Path, name: &str, actor: &Actor) -> Result<()> {
+    let file = folder.join(format!("policies/{name}.safetensors"));
+    Ok(write_whole(file, &actor.to_bytes()?)?)
+}
+
+impl<'a> Job<'a> {
+    pub fn new(agent: &'a AgentSettings, seed: u64) -> Self {
+        let name = match agent.name.as_str() {
+            "" => format!("seed{seed}"),
+            name => format!("{name}-seed{seed}"),
+        };
+        Job { agent, seed, name }
+    }
+
+    fn config(&self) -> TrainConfig {
+        TrainConfig {
+            seed: self.seed,
+            ..self.agent.training.clone()
+        }
+    }
+
+    fn line(&self, record: &EpisodeRecord) -> MetricLine {
+        MetricLine {
+            run: self.name.clone(),
+            policy: self.agent.training.policy.clone(),
+            lambda: self.agent.training.lambda,
+            seed: self.seed,
+            record: record.clone(),
+        }
+    }
+
+    /// Tells how the job stands; an error if it is to stop.
+    fn tell(&self, observer: &dyn Observer, step: u64, note: &str) -> Result<()> {
+        let task = &self.name;
+        match observer.hear(Event::Reached { task, step, note }) {
+            std::ops::ControlFlow::Continue(()) => Ok(()),
+            std::ops::ControlFlow::Break(()) => Err(Error::Stopped { folder: None }),
+        }
+    }
+
+    /// Training from its checkpoint, or from the beginning if there is none.
+    fn begin<'f>(
+        &'f self,
+        world: &dyn Environment,
+        folder: Option<&'f Path>,
+        observer: &'f dyn Observer,
+    ) -> Result<(Training, Option<Files<'f>>)> {
+        let config = self.config();
+        let Some(folder) = folder else {
+            return Ok((Training::new(config, world.copy())?, None));
+        };
+        let checkpoint = folder.join(format!("checkpoints/{}.safetensors", self.name));
+        let stopwatch = Stopwatch::new(&checkpoint, observer);
+        let (training, saver) = if checkpoint.exists() {
+            Training::resume(&checkpoint, &config, world.copy()).map_err(|e| {
+                Error::damaged(
+                    &checkpoint,
+                    format!("not a checkpoint of this run ({e}); delete it to train this seed anew"),
+                )
+            })?
+        } else {
+            let training = Training::new(config, world.copy())?;
+            (training, Saver::create(&checkpoint)?)
+        };
+        let place = folder.join("events").join(&self.name);
+        let events = Events::begin(&place, training.history(), observer)?;
+        let files = Files {
+            saver,
+            stopwatch,
+            events,
+            folder,
+            name: &self.name,
+        };
+        Ok((training, Some(files)))
+    }
+
+    /// Trains, or goes on; then drops what does nothing, tunes if that is wanted, and measures.
+    pub fn run(
+        &self,
+        settings: &TrainSettings,
+        world: &dyn Environment,
+        folder: Option<&Path>,
+        metrics: Option<&Metrics<MetricLine>>,
+        observer: &dyn Observer,
+    ) -> Result<Finished> {
+        let began = observer.now();
+        let start = Event::Began {
+            task: &self.name,
+            steps: Some(self.agent.training.episodes),
+        };
+        if observer.hear(start).is_break() {
+            return Err(Error::Stopped { folder: None });
+        }
+        let (mut training, mut files) = self.begin(world, folder, observer)?;
+        if let Some(metrics) = metrics {
+            metrics.begin(&self.name, training.history().iter().map(|r| self.line(r)))?;
+        }
+        self.learn(&mut training, files.as_mut(), world, metrics, observer)?;
+        let (actor, refinement_steps) = self.refine(settings, &training, world, observer)?;
+        let result = evaluate(world, &actor, &world.evaluation_starts())?;
+        if let Some(files) = &files {
+            write_policy(files.folder, files.name, &actor)?;
+        }
+        let law = actor.model()?;
+        let row = AgentResult {
+            agent: self.agent.name.clone(),
+            policy: self.agent.training.policy.clone(),
+            seed: self.seed,
+            lambda: actor.terms().map(|_| self.agent.training.lambda),
+            return_mean: result.mean,
+            return_ci95: result.ci95,
+            gap: None,
+            terms: actor.terms(),
+            equation: law.as_ref().map(|m| m.text(5)),
+            env_steps: training.history().last().map_or(0, |e| e.env_steps),
+            refinement_steps,
+            fine_tuned: settings.fine_tune,
+            seconds: match &files {
+                Some(files) => files.stopwatch.seconds(),
+                None => seconds_since(observer, began),
+            },
+        };
+        let note = format!("return {:.2}, {:.0} s", row.return_mean, row.seconds);
+        // It is finished: a break concerns the others, who hear it themselves.
+        let _ = observer.hear(Event::Ended {
+            task: &self.name,
+            note: &note,
+        });
+        Ok(Finished {
+            row,
+            metrics: training.history().iter().map(|r| self.line(r)).collect(),
+            policy: TrainedPolicy {
+                name: self.name.clone(),
+                actor,
+                law,
+            },
+        })
+    }
+
+    /// All episodes that are left.
+    fn learn(
+        &self,
+        training: &mut Training,
+        mut files: Option<&mut Files>,
+        world: &dyn Environment,
+        metrics: Option<&Metrics<MetricLine>>,
+        observer: &dyn Observer,
+    ) -> Result<()> {
+        let starts = world.evaluation_starts();
+        let mut saved = observer.now();
+        while !training.is_over() {
+            let record = match training.episode() {
+                Ok(record) => record,
+                Err(error) => {
+                    // A world that breaks down leaves training as it was before the episode.
+                    if let (true, Some(files)) = (error.spares_training(), files) {
+                        files.save(training)?;
+                    }
+                    return Err(error.into());
+                }
+            };
+            if record.episode.is_multiple_of(EVALUATE_EVERY) || training.is_over() {
+                let result = evaluate(world, &training.actor(), &starts)?;
+                training.note_evaluation(result.mean);
+            }
+            let last = training.history().last().unwrap_or(&record);
+            if let Some(files) = files.as_deref_mut() {
+                files.events.push(last)?;
+            }
+            if let Some(metrics) = metrics {
+                metrics.push(&self.line(last))?;
+            }
+            let told = self.tell(observer, record.episode, &message(training.history()));
+            let due = observer.now().saturating_sub(saved) > SAVE_EVERY;
+            if let Some(files) = files.as_deref_mut()
+                && (due || training.is_over() || told.is_err())
+            {
+                files.save(training)?;
+                saved = observer.now();
+            }
+            told?;
+        }
+        Ok(())
+    }
+
+    /// After training: terms that do nothing are dropped, and the others tuned if that is wanted.
+    fn refine(
+        &self,
+        settings: &TrainSettings,
+        training: &Training,
+        world: &dyn Environment,
+        observer: &dyn Observer,
+    ) -> Result<(Actor, u64)> {
+        let mut actor = training.actor();
+        let stream = Stream::new(self.seed).split("refine");
+        let (mut steps, episodes) = (0, self.agent.training.episodes);
+        if settings.prune {
+            self.tell(observer, episodes, "dropping what does nothing")?;
+            let pruned = prune(&actor, world, &PruneConfig::default(), &stream)?;
+            steps += pruned.env_steps;
+            actor = pruned.actor;
+        }
+        if settings.fine_tune {
+            self.tell(observer, episodes, "tuning what is left")?;
+            let tuned = fine_tune(&actor, world, &FineTuneConfig::default(), &stream)?;
+            steps += tuned.env_steps;
+            actor = tuned.actor;
+        }
+        Ok((actor, steps))
+    }
+}
+
+/// How training stands, in a line.
+fn message(history: &[EpisodeRecord]) -> String {
+    let Some(last) = history.last() else {
+        return String::new();
+    };
+    let mut text = format!("return {:.1}", last.training_return);
+    if let Some(evaluated) = history.iter().rev().find_map(|r| r.evaluation_return) {
+        text += &format!(", on the grid {evaluated:.1}");
+    }
+    if let Some(terms) = last.terms {
+        text += &format!(", {terms} terms");
+    }
+    if let Some(loss) = last.critic_loss {
+        text += &format!(", critic loss {loss:.2}");
+    }
+    text
+}

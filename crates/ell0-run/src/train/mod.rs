@@ -1,0 +1,266 @@
+//! Control policies, learned by acting: some agents, each with some seeds, side by side, saved now and then.
+
+mod events;
+mod figures;
+mod folder;
+mod job;
+mod page;
+mod results;
+
+use std::path::Path;
+
+use ell0_control::{
+    agent::{Training, TrainConfig},
+    environment::{Environment, GridConfig, make},
+};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use folder::may_throw_away;
+pub(crate) use page::{RESULT_HEADER, result_row, returns};
+pub use results::{AgentResult, MetricLine, TrainedPolicy, TrainingRun};
+
+use self::job::Job;
+use crate::{
+    error::{About, Error, Result},
+    folder::growing::Site,
+    jobs::side_by_side,
+    metrics::Metrics,
+    observer::{Event, Observer},
+};
+
+/// What learns, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentSettings {
+    /// What its files are named after; empty if it is the only one.
+    pub name: String,
+    /// How it is trained.
+    pub training: TrainConfig,
+}
+
+/// Everything that a run of training depends on.
+///
+/// | setting | default | meaning | range |
+/// | --- | --- | --- | --- |
+/// | `command` | train | the words that such a run is begun with | |
+/// | `seeds` | 1 | seeds of each agent, counted from the one in its settings | 1 to 1000 |
+/// | `prune` | yes | whether terms that do nothing are dropped after training | |
+/// | `fine_tune` | no | whether the remaining coefficients are tuned on rollouts after training | dictionaries only |
+/// | `agents` | one | what learns, and how | at least one, all in the same world |
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "the table above documents every field")]
+pub struct TrainSettings {
+    pub command: String,
+    pub seeds: u64,
+    pub prune: bool,
+    pub fine_tune: bool,
+    pub agents: Vec<AgentSettings>,
+}
+
+impl Default for TrainSettings {
+    fn default() -> Self {
+        TrainSettings::new(TrainConfig::default())
+    }
+}
+
+/// Episodes longer than this would take too long to compute optimal control for.
+const LONGEST_OPTIMUM: u32 = 1000;
+
+impl TrainSettings {
+    /// One agent with one seed.
+    #[must_use]
+    pub fn new(training: TrainConfig) -> Self {
+        TrainSettings {
+            command: "train".into(),
+            seeds: 1,
+            prune: true,
+            fine_tune: false,
+            agents: vec![AgentSettings {
+                name: String::new(),
+                training,
+            }],
+        }
+    }
+
+    /// The name of the world that all agents act in.
+    #[must_use]
+    pub fn environment(&self) -> &str {
+        let first = self.agents.first();
+        first.map_or("", |agent| agent.training.environment.as_str())
+    }
+
+    /// Mistakes are found before anything is done.
+    pub fn check(&self, world: &dyn Environment) -> Result<()> {
+        ell0_control::environment::check(world)?;
+        if !(1..=1000).contains(&self.seeds) {
+            return Err(Error::setting("seeds", self.seeds, "from 1 to 1000"));
+        }
+        if self.agents.is_empty() {
+            return Err(Error::Settings("there is nothing to train"));
+        }
+        for (k, agent) in self.agents.iter().enumerate() {
+            let training = &agent.training;
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+            if !agent.name.chars().all(plain) || agent.name.starts_with('.') {
+                return Err(Error::setting(
+                    "agent",
+                    &agent.name,
+                    "it cannot name a file: letters, digits, - and . can",
+                ));
+            }
+            if self.agents[..k].iter().any(|a| a.name == agent.name) {
+                return Err(Error::setting("agent", &agent.name, "two agents are the same"));
+            }
+            if training.environment != self.environment() {
+                return Err(Error::Settings("all agents of a run act in the same world"));
+            }
+            if training.seed.checked_add(self.seeds - 1).is_none() {
+                let expected = format!("there are no {} seeds from there on", self.seeds);
+                return Err(Error::setting("seed", training.seed, expected));
+            }
+            if training.episodes == 0 {
+                return Err(Error::setting("episodes", 0, "at least one"));
+            }
+            let terms = Training::new(training.clone(), world.copy())?
+                .actor()
+                .terms();
+            if let (Some(wanted), None) = (training.terms, terms) {
+                let expected = "it is for dictionaries; a network has no terms";
+                return Err(Error::setting("terms", wanted, expected));
+            }
+            if self.fine_tune && terms.is_none() {
+                let expected = "it is for dictionaries; a network has too many coefficients";
+                return Err(Error::setting("fine-tune", true, expected));
+            }
+        }
+        Ok(())
+    }
+
+    fn jobs(&self) -> Vec<Job<'_>> {
+        let seeds = |agent| (0..self.seeds).map(move |k| (agent, k));
+        let jobs = self.agents.iter().flat_map(seeds);
+        jobs.map(|(agent, k)| Job::new(agent, agent.training.seed.saturating_add(k)))
+            .collect()
+    }
+
+    /// Trains in the world that the settings name, in a new folder or, without one, in memory.
+    pub fn run(&self, site: Option<&Site>, observer: &dyn Observer) -> Result<TrainingRun> {
+        let world = make(self.environment())?;
+        self.run_in(world.as_ref(), site, observer)
+    }
+
+    /// Trains in a world of the caller's own; the `environment` of the settings is only its name.
+    pub fn run_in(
+        &self,
+        world: &dyn Environment,
+        site: Option<&Site>,
+        observer: &dyn Observer,
+    ) -> Result<TrainingRun> {
+        self.check(world)?;
+        let Some(site) = site else {
+            return self.train(world, None, observer);
+        };
+        let made_with = format!(" with `ell0 {}`", self.command);
+        let _lock = site.begin(folder::INSIDE, self, &made_with, folder::may_throw_away)?;
+        self.train(world, Some(&site.folder), observer)
+    }
+
+    /// Goes on with the run in a folder, in the world that its settings name.
+    pub fn resume(site: &Site, command: &str, observer: &dyn Observer) -> Result<TrainingRun> {
+        let settings = TrainSettings::read(site, command)?;
+        let world = make(settings.environment())?;
+        settings.go_on(world.as_ref(), site, observer)
+    }
+
+    /// Goes on with the run in a folder, in a world of the caller's own.
+    pub fn resume_in(
+        world: &dyn Environment,
+        site: &Site,
+        observer: &dyn Observer,
+    ) -> Result<TrainingRun> {
+        let settings: TrainSettings = site.read("a training")?;
+        settings.go_on(world, site, observer)
+    }
+
+    /// The settings of the run in a folder, which must have been begun with these words.
+    pub fn read(site: &Site, command: &str) -> Result<Self> {
+        let settings: TrainSettings = site.read(&format!("`ell0 {command}`"))?;
+        if settings.command != command {
+            return Err(Error::OtherRun {
+                folder: site.folder.clone(),
+                found: format!("a run of `ell0 {}`", settings.command),
+                asked: format!("one of `ell0 {command}`"),
+            });
+        }
+        Ok(settings)
+    }
+
+    fn go_on(
+        &self,
+        world: &dyn Environment,
+        site: &Site,
+        observer: &dyn Observer,
+    ) -> Result<TrainingRun> {
+        self.check(world)?;
+        let _lock = site.go_on(folder::INSIDE)?;
+        self.train(world, Some(&site.folder), observer)
+    }
+
+    /// Trains, measures and writes everything.
+    fn train(
+        &self,
+        world: &dyn Environment,
+        folder: Option<&Path>,
+        observer: &dyn Observer,
+    ) -> Result<TrainingRun> {
+        let metrics = folder.map(|f| Metrics::new(f.join("metrics.jsonl")));
+        let jobs = self.jobs();
+        let done = side_by_side(&jobs, |job| {
+            let done = job.run(self, world, folder, metrics.as_ref(), observer);
+            match done {
+                Err(Error::Stopped { .. }) => Err(Error::Stopped {
+                    folder: folder.map(Into::into),
+                }),
+                done => done.about(|| job.name.clone()),
+            }
+        })?;
+        let mut run = TrainingRun::new(self.clone(), done);
+        let optimum = self.optimum(world, observer)?;
+        for row in run.results.iter_mut().flatten() {
+            row.gap = optimum.map(|o| o - row.return_mean);
+        }
+        if let Some(folder) = folder {
+            if let Some(metrics) = metrics {
+                metrics.finish(run.metrics.iter().cloned())?;
+            }
+            run.write(folder)?;
+        }
+        Ok(run)
+    }
+
+    /// The mean return of optimal control where policies are compared, if it is known and takes seconds.
+    fn optimum(&self, world: &dyn Environment, observer: &dyn Observer) -> Result<Option<f64>> {
+        let Some(limit) = world.time_limit().filter(|l| *l <= LONGEST_OPTIMUM) else {
+            return Ok(None);
+        };
+        let task = "optimal control, for comparison";
+        let began = Event::Began { task, steps: None };
+        // Everything that could be lost is saved: a break makes this the end.
+        if observer.hear(began).is_break() {
+            return Err(Error::Stopped { folder: None });
+        }
+        let optimum = world.optimum(limit, &world.evaluation_starts(), GridConfig::default())?;
+        let _ = observer.hear(Event::Ended { task, note: "" });
+        Ok(optimum.map(|o| o.mean))
+    }
+}
+
+/// Text as part of a file's name.
+#[must_use]
+pub fn file_word(text: &str) -> String {
+    let keep = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let word: String = text.chars().map(keep).collect();
+    let parts: Vec<&str> = word.split('-').filter(|p| !p.is_empty()).collect();
+    parts.join("-")
+}

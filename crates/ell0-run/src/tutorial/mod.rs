@@ -1,0 +1,25 @@
+//! The experiments of Botteghi and Fasel, *Sparsifying parametric models with L0 regularization* (2024), one after the other.
+//!
+//! - [`FigureSettings`]: what they explain about gates, drawn.
+//! - [`ModelsSettings`]: their section 4.1: a network, a network with gates, and dictionaries of polynomial and Fourier terms as transition and reward models of a pendulum.
+//! - [`PolicySettings`]: their policies.
+//! - [`TutorialSettings`]: all of it, and the analysis of the best policy, on one page.
+
+mod comparison;
+mod data;
+mod figures;
+mod models;
+mod models_figure;
+mod models_page;
+mod one_model;
+mod policy;
+mod whole;
+
+pub use comparison::{ModelEpoch, ModelsRun, ModelsSettings};
+pub use data::ENVIRONMENT;
+pub use figures::{DrawnFigures, FigureNumbers, FigureSettings, Figures};
+pub use models::{Kind, Task, Terms};
+pub(crate) use models_page::error_text;
+pub use one_model::ModelResult;
+pub use policy::{PolicySettings, PublishedReturn, published_return};
+pub use whole::{Stage, StageResult, Tutorial, TutorialRun, TutorialSettings};

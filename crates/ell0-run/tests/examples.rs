@@ -1,0 +1,27 @@
+//! The programs under `examples/` run through.
+
+#[path = "../../../examples/fit_in_memory.rs"]
+mod fit_in_memory;
+#[path = "../../../examples/own_world.rs"]
+mod own_world;
+
+#[test]
+fn a_table_in_memory_becomes_a_law_and_c() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fit_in_memory::run(folder.path()).expect("it runs");
+    let code = std::fs::read_to_string(folder.path().join("model.c")).expect("written");
+    assert!(code.contains("predators"), "{code}");
+}
+
+#[test]
+fn a_world_of_ones_own_is_trained_in_stopped_and_resumed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    own_world::run(folder.path()).expect("it runs");
+    let page = folder.path().join("in-two-parts/report.html");
+    let page = std::fs::read_to_string(page).expect("written");
+    // Gates name their term and their action.
+    for word in ["Policies for balloon", "burner", "fan", "drift"] {
+        assert!(page.contains(word), "{word}");
+    }
+    assert!(folder.path().join("c/policy.c").exists());
+}
