@@ -22,6 +22,7 @@
 //!
 //! This crate reads and writes no files but checkpoints, prints nothing and looks at no clock.
 
+pub mod checkpoint;
 pub mod dictionary;
 pub mod equation;
 pub mod error;
