@@ -6,7 +6,7 @@ use crate::{
     gates::{HardConcrete, Penalty},
     network::{Draw, GateSpec, Loss, Noise, Pass, Per},
     rng::{Generator, Stream},
-    training::{Dataset, FitConfig, Silent},
+    training::{Dataset, Silent, TrainerConfig},
 };
 
 /// Random-policy pendulum transitions: inputs (cos θ, sin θ, θ̇, u); targets (cos θ', sin θ', θ̇') and the reward.
@@ -461,20 +461,26 @@ fn exact_ends_no_worse_than_sampled() {
             };
             let set = Dataset::new(&by_row(&data.inputs, 4), 4, &by_row(y, q), q).unwrap();
             let set = set.for_dictionary(&features, &stats).unwrap();
-            let config = FitConfig {
+            let config = TrainerConfig {
                 epochs: 1,
                 steps_per_epoch: Some(6000),
                 learning_rate: 3e-3,
                 penalty: Penalty::expected_l0(lambda).unwrap(),
-                ..FitConfig::default()
+                ..TrainerConfig::default()
             };
             let spec = GateSpec {
                 per: Per::Weight,
                 ..GateSpec::default()
             };
-            let (sampled, mut trainer) = sampled_trainer(&stats, spec, config, &set, None).unwrap();
+            let SampledTrainer {
+                dictionary,
+                mut trainer,
+            } = sampled_trainer(&stats, spec, config, set, None).unwrap();
             trainer.fit(&mut Silent).unwrap();
-            let (log_alphas, weights) = sampled.gates_and_weights(trainer.model()).unwrap();
+            let GatesAndWeights {
+                log_alphas,
+                weights,
+            } = dictionary.gates_and_weights(trainer.model()).unwrap();
             let p = features.len();
             let (mut exact_total, mut sampled_total) = (0.0, 0.0);
             for t in 0..q {
@@ -527,8 +533,12 @@ fn the_closed_form_is_the_mean_over_gate_samples() {
             per,
             ..GateSpec::default()
         };
-        let (sampled, model) = Sampled::new(&stats, spec, &Stream::new(3)).unwrap();
-        let (log_alphas, weights) = sampled.gates_and_weights(&model).unwrap();
+        let sampled = Sampled::new(&stats).unwrap();
+        let model = sampled.network(spec, &Stream::new(3)).unwrap();
+        let GatesAndWeights {
+            log_alphas,
+            weights,
+        } = sampled.gates_and_weights(&model).unwrap();
         let closed: f64 = (0..3)
             .map(|t| {
                 let problem = Problem::new(&stats, &[t]).unwrap();
@@ -846,26 +856,29 @@ fn sampled_training_finds_the_law_too() {
         .for_dictionary(&features, &stats)
         .unwrap();
     for per in [Per::Weight, Per::Unit] {
-        let config = FitConfig {
+        let config = TrainerConfig {
             epochs: 1,
             steps_per_epoch: Some(4000),
             learning_rate: 1e-2,
             penalty: Penalty::expected_l0(0.02).unwrap(),
-            ..FitConfig::default()
+            ..TrainerConfig::default()
         };
-        let (sampled, mut trainer) = sampled_trainer(
+        let SampledTrainer {
+            dictionary,
+            mut trainer,
+        } = sampled_trainer(
             &stats,
             GateSpec {
                 per,
                 ..GateSpec::default()
             },
             config,
-            &data,
+            data.clone(),
             None,
         )
         .unwrap();
         trainer.fit(&mut Silent).unwrap();
-        let coefficients = sampled.coefficients(trainer.model()).unwrap();
+        let coefficients = dictionary.coefficients(trainer.model()).unwrap();
         assert!(
             (coefficients[0] / 0.02 - 1.0).abs() < 0.02,
             "{coefficients:?}"

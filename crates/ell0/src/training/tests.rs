@@ -3,6 +3,7 @@ use std::{
     ops::ControlFlow,
     path::PathBuf,
     process::{Command, Stdio},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -17,14 +18,14 @@ use crate::{
 };
 
 /// y = (sin x₀ + x₁, x₁ x₂): something to learn, with an input that does not matter.
-fn data(rows: usize, seed: u64) -> Dataset {
+fn data(rows: usize, seed: u64) -> Arc<Dataset> {
     let mut rng = Stream::new(seed).split("test data").at(0);
     let x: Vec<f32> = (0..rows * 4).map(|_| rng.normal() as f32).collect();
     let y: Vec<f32> = x
         .chunks(4)
         .flat_map(|r| [r[0].sin() + r[1], r[1] * r[2]])
         .collect();
-    Dataset::new(&x, 4, &y, 2).unwrap()
+    Dataset::new(&x, 4, &y, 2).unwrap().into()
 }
 
 fn model(gates: Option<GateSpec>) -> Mlp {
@@ -36,8 +37,8 @@ fn model(gates: Option<GateSpec>) -> Mlp {
 }
 
 /// Everything at once: gates, warm-up, schedule, clipping, averaging, several samples and parts.
-fn config() -> FitConfig {
-    FitConfig {
+fn config() -> TrainerConfig {
+    TrainerConfig {
         penalty: Penalty::expected_l0(1e-4)
             .unwrap()
             .with_weight_decay(1e-4)
@@ -56,7 +57,7 @@ fn config() -> FitConfig {
         clip_norm: Some(0.5),
         average: Some(0.9),
         seed: 5,
-        ..FitConfig::default()
+        ..TrainerConfig::default()
     }
 }
 
@@ -99,11 +100,12 @@ fn one_thread_or_two_give_the_same_bits() {
     let (train, test) = (data(3000, 1), data(700, 2));
     for gates in gatings() {
         let run = |threads| {
-            let config = FitConfig {
+            let config = TrainerConfig {
                 threads,
                 ..config()
             };
-            let mut trainer = Trainer::new(model(gates), config, &train, Some(&test)).unwrap();
+            let mut trainer =
+                Trainer::new(model(gates), config, train.clone(), Some(test.clone())).unwrap();
             trainer.fit(&mut Silent).unwrap();
             trainer.set_threads(1).unwrap();
             trainer.to_bytes().unwrap()
@@ -120,15 +122,17 @@ fn resumed_is_bit_identical_to_uninterrupted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.safetensors");
     for gates in gatings() {
-        let mut whole = Trainer::new(model(gates), config(), &train, Some(&test)).unwrap();
+        let mut whole =
+            Trainer::new(model(gates), config(), train.clone(), Some(test.clone())).unwrap();
         assert_eq!(whole.fit(&mut Silent).unwrap(), Outcome::Finished);
         let whole = whole.to_bytes().unwrap();
         for stop in (1..=20).step_by(if gates.is_none() { 1 } else { 3 }) {
-            let mut first = Trainer::new(model(gates), config(), &train, Some(&test)).unwrap();
+            let mut first =
+                Trainer::new(model(gates), config(), train.clone(), Some(test.clone())).unwrap();
             assert_eq!(first.fit(&mut StopAt(stop)).unwrap(), Outcome::Interrupted);
             first.save(&path).unwrap();
             drop(first);
-            let mut second = Trainer::resume(&path, &train, Some(&test)).unwrap();
+            let mut second = Trainer::resume(&path, train.clone(), Some(test.clone())).unwrap();
             assert_eq!(second.steps(), stop);
             assert_eq!(second.fit(&mut Silent).unwrap(), Outcome::Finished);
             assert_eq!(second.to_bytes().unwrap(), whole, "stopped at {stop}");
@@ -140,19 +144,19 @@ fn resumed_is_bit_identical_to_uninterrupted() {
 #[test]
 fn training_learns_and_prunes() {
     let (train, test) = (data(4000, 1), data(1000, 2));
-    let config = FitConfig {
+    let config = TrainerConfig {
         penalty: Penalty::expected_l0(4e-4).unwrap(),
         epochs: 60,
         batch_size: 128,
         learning_rate: 5e-3,
         gate_learning_rate: Some(5e-2),
-        ..FitConfig::default()
+        ..TrainerConfig::default()
     };
     let mut trainer = Trainer::new(
         model(Some(GateSpec::default())),
         config,
-        &train,
-        Some(&test),
+        train.clone(),
+        Some(test.clone()),
     )
     .unwrap();
     let before = trainer.evaluate(&test).unwrap();
@@ -207,14 +211,14 @@ fn classification_learns() {
         &Stream::new(1),
     )
     .unwrap();
-    let config = FitConfig {
+    let config = TrainerConfig {
         loss: Loss::CrossEntropy,
         epochs: 60,
         batch_size: 64,
         learning_rate: 1e-2,
-        ..FitConfig::default()
+        ..TrainerConfig::default()
     };
-    let mut trainer = Trainer::new(network, config, &data, None).unwrap();
+    let mut trainer = Trainer::new(network, config, data.clone(), None).unwrap();
     trainer.fit(&mut Silent).unwrap();
     let scores = trainer.model().predict(&x).unwrap();
     let hits = scores
@@ -229,14 +233,14 @@ fn classification_learns() {
 fn early_stopping_waits_for_its_patience_and_keeps_the_best() {
     let (train, test) = (data(500, 1), data(200, 2));
     // Nothing improves by 99.9 % an epoch: the first evaluation stays the best.
-    let config = FitConfig {
+    let config = TrainerConfig {
         epochs: 50,
         batch_size: 50,
         patience: Some(3),
         min_improvement: 0.999,
-        ..FitConfig::default()
+        ..TrainerConfig::default()
     };
-    let mut trainer = Trainer::new(model(None), config, &train, Some(&test)).unwrap();
+    let mut trainer = Trainer::new(model(None), config, train.clone(), Some(test.clone())).unwrap();
     assert_eq!(trainer.fit(&mut Silent).unwrap(), Outcome::StoppedEarly);
     assert_eq!(trainer.history().len(), 4);
     assert_eq!(
@@ -250,12 +254,12 @@ fn early_stopping_waits_for_its_patience_and_keeps_the_best() {
 fn clipping_bounds_the_gradient_that_adam_sees() {
     let train = data(500, 1);
     let run = |clip_norm| {
-        let config = FitConfig {
+        let config = TrainerConfig {
             clip_norm,
             batch_size: 64,
-            ..FitConfig::default()
+            ..TrainerConfig::default()
         };
-        let mut trainer = Trainer::new(model(None), config, &train, None).unwrap();
+        let mut trainer = Trainer::new(model(None), config, train.clone(), None).unwrap();
         let norm = trainer.step().unwrap().gradient_norm;
         // After one step the first moment is (1 − β₁) times the gradient.
         (
@@ -279,12 +283,12 @@ fn clipping_bounds_the_gradient_that_adam_sees() {
 #[test]
 fn averaging_follows_its_recurrence() {
     let train = data(500, 1);
-    let config = FitConfig {
+    let config = TrainerConfig {
         average: Some(0.75),
         batch_size: 64,
-        ..FitConfig::default()
+        ..TrainerConfig::default()
     };
-    let mut trainer = Trainer::new(model(None), config, &train, None).unwrap();
+    let mut trainer = Trainer::new(model(None), config, train.clone(), None).unwrap();
     let mut want: Vec<f64> = trainer
         .model()
         .parameters()
@@ -313,14 +317,19 @@ fn averaging_follows_its_recurrence() {
 fn several_samples_average_the_loss_over_gates() {
     let train = data(256, 1);
     let mean_error = |samples, steps| {
-        let config = FitConfig {
+        let config = TrainerConfig {
             samples,
             batch_size: 256,
             learning_rate: 1e-12,
-            ..FitConfig::default()
+            ..TrainerConfig::default()
         };
-        let mut trainer =
-            Trainer::new(model(Some(GateSpec::default())), config, &train, None).unwrap();
+        let mut trainer = Trainer::new(
+            model(Some(GateSpec::default())),
+            config,
+            train.clone(),
+            None,
+        )
+        .unwrap();
         let errors: Vec<f64> = (0..steps).map(|_| trainer.step().unwrap().error).collect();
         let mean = errors.iter().sum::<f64>() / f64::from(steps);
         let variance =
@@ -345,11 +354,11 @@ fn a_loss_that_is_not_finite_stops_with_the_step_and_keeps_the_last_good_state()
     let before = network.parameters().to_vec();
     let mut trainer = Trainer::new(
         network,
-        FitConfig {
+        TrainerConfig {
             batch_size: 4,
-            ..FitConfig::default()
+            ..TrainerConfig::default()
         },
-        &huge,
+        huge,
         None,
     )
     .unwrap();
@@ -362,14 +371,14 @@ fn a_loss_that_is_not_finite_stops_with_the_step_and_keeps_the_last_good_state()
     for (learning_rate, average) in [(1e6, None), (1e5, Some(0.5))] {
         let network = MlpConfig::new([4, 16, 16, 16, 16, 2], Activation::Relu);
         let network = || Mlp::new(&network, &Stream::new(11)).unwrap();
-        let config = FitConfig {
+        let config = TrainerConfig {
             batch_size: 64,
             learning_rate,
             average,
             epochs: 1000,
-            ..FitConfig::default()
+            ..TrainerConfig::default()
         };
-        let mut trainer = Trainer::new(network(), config.clone(), &train, None).unwrap();
+        let mut trainer = Trainer::new(network(), config.clone(), train.clone(), None).unwrap();
         let mut states = vec![trainer.to_bytes().unwrap()];
         let error = loop {
             match trainer.step() {
@@ -390,7 +399,7 @@ fn a_loss_that_is_not_finite_stops_with_the_step_and_keeps_the_last_good_state()
                 .contains(&format!("stopped at step {step}"))
         );
         // The same through `fit`.
-        let mut trainer = Trainer::new(network(), config, &train, None).unwrap();
+        let mut trainer = Trainer::new(network(), config, train.clone(), None).unwrap();
         assert!(trainer.fit(&mut Silent).is_err());
         assert_eq!(trainer.steps(), kept);
     }
@@ -406,11 +415,11 @@ fn a_test_error_that_is_not_finite_goes_back_too() {
     )
     .unwrap();
     let before = network.parameters().to_vec();
-    let config = FitConfig {
+    let config = TrainerConfig {
         steps_per_epoch: Some(1),
-        ..FitConfig::default()
+        ..TrainerConfig::default()
     };
-    let mut trainer = Trainer::new(network, config, &train, Some(&test)).unwrap();
+    let mut trainer = Trainer::new(network, config, train.clone(), Some(test.into())).unwrap();
     let error = trainer.fit(&mut Silent).unwrap_err();
     assert!(
         matches!(
@@ -431,21 +440,21 @@ fn a_test_error_that_is_not_finite_goes_back_too() {
 #[test]
 fn a_gradient_too_large_for_single_precision_is_an_error() {
     let huge = Dataset::new(&[1e3; 8], 4, &[1e25; 4], 2).unwrap();
-    let config = || FitConfig {
+    let config = || TrainerConfig {
         batch_size: 2,
-        ..FitConfig::default()
+        ..TrainerConfig::default()
     };
-    let mut trainer = Trainer::new(model(None), config(), &huge, None).unwrap();
+    let mut trainer = Trainer::new(model(None), config(), huge.clone(), None).unwrap();
     assert!(matches!(
         trainer.step().unwrap_err(),
         Error::NotFinite { step: 1, .. }
     ));
-    let clipped = FitConfig {
+    let clipped = TrainerConfig {
         clip_norm: Some(1.0),
         ..config()
     };
     assert!(
-        Trainer::new(model(None), clipped, &huge, None)
+        Trainer::new(model(None), clipped, huge.clone(), None)
             .unwrap()
             .step()
             .is_ok()
@@ -455,13 +464,13 @@ fn a_gradient_too_large_for_single_precision_is_an_error() {
 #[test]
 fn epochs_after_single_steps_still_report_means_over_their_own_steps() {
     let train = data(500, 1);
-    let config = FitConfig {
+    let config = TrainerConfig {
         steps_per_epoch: Some(10),
         epochs: 3,
         learning_rate: 1e-6,
-        ..FitConfig::default()
+        ..TrainerConfig::default()
     };
-    let mut trainer = Trainer::new(model(None), config, &train, None).unwrap();
+    let mut trainer = Trainer::new(model(None), config, train.clone(), None).unwrap();
     for _ in 0..25 {
         trainer.step().unwrap();
     }
@@ -482,15 +491,21 @@ fn epochs_after_single_steps_still_report_means_over_their_own_steps() {
 #[test]
 fn best_is_the_smallest_error_and_waits_for_the_warm_up() {
     let (train, test) = (data(500, 1), data(200, 2));
-    let config = FitConfig {
+    let config = TrainerConfig {
         epochs: 30,
         batch_size: 50,
         learning_rate: 1e-2,
         min_improvement: 0.5,
         evaluate_train: true,
-        ..FitConfig::default()
+        ..TrainerConfig::default()
     };
-    let mut trainer = Trainer::new(model(None), config.clone(), &train, Some(&test)).unwrap();
+    let mut trainer = Trainer::new(
+        model(None),
+        config.clone(),
+        train.clone(),
+        Some(test.clone()),
+    )
+    .unwrap();
     trainer.fit(&mut Silent).unwrap();
     let smallest = trainer
         .history()
@@ -503,12 +518,12 @@ fn best_is_the_smallest_error_and_waits_for_the_warm_up() {
         last.train_error_at_test_time,
         Some(trainer.evaluate(&train).unwrap())
     );
-    let config = FitConfig {
+    let config = TrainerConfig {
         lambda_warmup: Warmup { delay: 55, ramp: 0 },
         epochs: 6,
         ..config
     };
-    let mut trainer = Trainer::new(model(None), config, &train, Some(&test)).unwrap();
+    let mut trainer = Trainer::new(model(None), config, train.clone(), Some(test.clone())).unwrap();
     trainer.fit(&mut Silent).unwrap();
     assert_eq!(trainer.best().unwrap().epoch, 6);
 }
@@ -518,15 +533,20 @@ fn a_checkpoint_gives_its_network_without_the_data() {
     let (train, test) = (data(500, 1), data(200, 2));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.safetensors");
-    for (average, test) in [(None, None), (Some(0.9), None), (Some(0.9), Some(&test))] {
-        let config = FitConfig {
+    for (average, test) in [(None, None), (Some(0.9), None), (Some(0.9), Some(test))] {
+        let config = TrainerConfig {
             epochs: 2,
             batch_size: 50,
             average,
-            ..FitConfig::default()
+            ..TrainerConfig::default()
         };
-        let mut trainer =
-            Trainer::new(model(Some(GateSpec::default())), config, &train, test).unwrap();
+        let mut trainer = Trainer::new(
+            model(Some(GateSpec::default())),
+            config,
+            train.clone(),
+            test,
+        )
+        .unwrap();
         trainer.fit(&mut Silent).unwrap();
         trainer.save(&path).unwrap();
         assert_eq!(Mlp::from_checkpoint(&path).unwrap(), trainer.best_model());
@@ -550,81 +570,82 @@ fn bad_input_is_named() {
     assert!(Dataset::new(&[0.0; 3], 2, &[0.0; 2], 1).is_err());
     assert!(Dataset::new(&[0.0; 4], 2, &[0.0; 3], 1).is_err());
     assert!(Dataset::new(&[0.0; 4], 0, &[0.0; 3], 1).is_err());
-    let attempt =
-        |config: FitConfig| message(Trainer::new(model(None), config, &good, None).unwrap_err());
-    let base = FitConfig::default;
+    let attempt = |config: TrainerConfig| {
+        message(Trainer::new(model(None), config, good.clone(), None).unwrap_err())
+    };
+    let base = TrainerConfig::default;
     assert!(
-        attempt(FitConfig {
+        attempt(TrainerConfig {
             batch_size: 0,
             ..base()
         })
         .contains("batch_size = 0")
     );
     assert!(
-        attempt(FitConfig {
+        attempt(TrainerConfig {
             samples: 0,
             ..base()
         })
         .contains("samples = 0")
     );
     assert!(
-        attempt(FitConfig {
+        attempt(TrainerConfig {
             epochs: 0,
             ..base()
         })
         .contains("epochs = 0")
     );
     assert!(
-        attempt(FitConfig {
+        attempt(TrainerConfig {
             steps_per_epoch: Some(0),
             ..base()
         })
         .contains("steps_per_epoch = 0")
     );
     assert!(
-        attempt(FitConfig {
+        attempt(TrainerConfig {
             threads: 0,
             ..base()
         })
         .contains("threads = 0")
     );
     assert!(
-        attempt(FitConfig {
+        attempt(TrainerConfig {
             learning_rate: -1.0,
             ..base()
         })
         .contains("learning_rate = -1")
     );
     assert!(
-        attempt(FitConfig {
+        attempt(TrainerConfig {
             gate_learning_rate: Some(f64::NAN),
             ..base()
         })
         .contains("gate_learning_rate = NaN")
     );
     assert!(
-        attempt(FitConfig {
+        attempt(TrainerConfig {
             clip_norm: Some(0.0),
             ..base()
         })
         .contains("clip_norm = 0")
     );
     assert!(
-        attempt(FitConfig {
+        attempt(TrainerConfig {
             average: Some(1.0),
             ..base()
         })
         .contains("average = 1")
     );
     assert!(
-        attempt(FitConfig {
+        attempt(TrainerConfig {
             patience: Some(2),
             ..base()
         })
         .contains("needs test data")
     );
     assert!(
-        attempt(FitConfig {
+        attempt(TrainerConfig {
             adam: AdamConfig {
                 beta1: 1.0,
                 ..AdamConfig::default()
@@ -634,7 +655,7 @@ fn bad_input_is_named() {
         .contains("beta1 = 1")
     );
     assert!(
-        attempt(FitConfig {
+        attempt(TrainerConfig {
             loss: Loss::CrossEntropy,
             ..base()
         })
@@ -642,39 +663,45 @@ fn bad_input_is_named() {
     );
     let narrow = Dataset::new(&[0.0; 3], 3, &[0.0; 2], 2).unwrap();
     assert!(
-        message(Trainer::new(model(None), base(), &narrow, None).unwrap_err())
+        message(Trainer::new(model(None), base(), narrow.clone(), None).unwrap_err())
             .contains("input columns of the data: got 3, expected 4")
     );
     let classes = Dataset::new(&[0.0; 4], 4, &[1.5], 1).unwrap();
-    let config = FitConfig {
+    let config = TrainerConfig {
         loss: Loss::CrossEntropy,
         ..base()
     };
     assert!(
-        message(Trainer::new(model(None), config, &classes, None).unwrap_err())
+        message(Trainer::new(model(None), config, classes.clone(), None).unwrap_err())
             .contains("holds 1.5")
     );
 }
 
 /// A checkpoint of a short run, and the data it belongs to.
-fn saved() -> (Dataset, Vec<u8>) {
+fn saved() -> (Arc<Dataset>, Vec<u8>) {
     let train = data(100, 1);
-    let config = FitConfig {
+    let config = TrainerConfig {
         batch_size: 32,
         average: Some(0.9),
-        ..FitConfig::default()
+        ..TrainerConfig::default()
     };
-    let mut trainer = Trainer::new(model(Some(GateSpec::default())), config, &train, None).unwrap();
+    let mut trainer = Trainer::new(
+        model(Some(GateSpec::default())),
+        config,
+        train.clone(),
+        None,
+    )
+    .unwrap();
     trainer.fit(&mut StopAt(2)).unwrap();
     let bytes = trainer.to_bytes().unwrap();
     (train, bytes)
 }
 
-fn load(bytes: &[u8], train: &Dataset) -> crate::Result<u64> {
+fn load(bytes: &[u8], train: &Arc<Dataset>) -> crate::Result<u64> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.safetensors");
     fs::write(&path, bytes).unwrap();
-    Trainer::resume(&path, train, None).map(|trainer| trainer.steps())
+    Trainer::resume(&path, train.clone(), None).map(|trainer| trainer.steps())
 }
 
 #[test]
@@ -722,7 +749,7 @@ fn foreign_and_damaged_checkpoints_are_refused() {
     let other = data(100, 9);
     let error = load(&bytes, &other).unwrap_err().to_string();
     assert!(error.contains("other training data"), "{error}");
-    let missing = Trainer::resume("no/such/file", &train, None).unwrap_err();
+    let missing = Trainer::resume("no/such/file", train.clone(), None).unwrap_err();
     assert!(matches!(missing, Error::Io { .. }), "{missing}");
 }
 
@@ -732,7 +759,7 @@ fn a_checkpoint_that_cannot_be_written_leaves_the_old_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.safetensors");
     fs::write(&path, &bytes).unwrap();
-    let trainer = Trainer::resume(&path, &train, None).unwrap();
+    let trainer = Trainer::resume(&path, train.clone(), None).unwrap();
     let error = trainer
         .save(folder.path().join("missing/run.safetensors"))
         .unwrap_err();
@@ -778,13 +805,18 @@ const WRITER: &str = "ELL0_TEST_CHECKPOINT_WRITER";
 fn killed_at_any_moment_leaves_a_readable_checkpoint() {
     let train = data(500, 1);
     if let Some(path) = std::env::var_os(WRITER) {
-        let config = FitConfig {
+        let config = TrainerConfig {
             batch_size: 32,
             epochs: 1_000_000,
-            ..FitConfig::default()
+            ..TrainerConfig::default()
         };
-        let mut trainer =
-            Trainer::new(model(Some(GateSpec::default())), config, &train, None).unwrap();
+        let mut trainer = Trainer::new(
+            model(Some(GateSpec::default())),
+            config,
+            train.clone(),
+            None,
+        )
+        .unwrap();
         // Should the parent die first, the child still ends.
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(30) {
@@ -820,7 +852,7 @@ fn killed_at_any_moment_leaves_a_readable_checkpoint() {
         std::thread::sleep(Duration::from_micros(1_000 + 777 * round));
         child.kill().unwrap();
         child.wait().unwrap();
-        let trainer = Trainer::resume(&path, &train, None).unwrap();
+        let trainer = Trainer::resume(&path, train.clone(), None).unwrap();
         assert!(trainer.steps() >= 1);
     }
 }
