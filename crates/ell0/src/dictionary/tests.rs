@@ -1178,10 +1178,8 @@ proptest! {
 /// Coefficients that cancel are printed with as many digits as the law needs.
 #[test]
 fn digits_suffice_for_the_law() {
-    let features = "polynomial(1) + functions(sin)"
-        .parse::<Library>()
-        .expect("a library");
-    let features = features.features(&["x"]).expect("features");
+    let library: Library = "polynomial(1) + functions(sin)".parse().expect("a library");
+    let features = library.features(&["x"]).expect("features");
     let x: Vec<f64> = (0..500).map(|k| 0.0002 * f64::from(k)).collect();
     let law = |x: f64| 1234567.8 * x - 1234512.3 * x.sin();
     let y: Vec<f64> = x
@@ -1211,7 +1209,7 @@ fn digits_suffice_for_the_law() {
         }
     });
     let dynamics = crate::equation::Dynamics::Regression;
-    let model = crate::equation::Model::dictionary(&features, "", &targets, dynamics);
+    let model = crate::equation::Model::dictionary(&features, &library, &targets, dynamics);
     let model = model.expect("a model").with_digits([digits, 5]);
     let text = model.text(3);
     assert!(

@@ -27,10 +27,7 @@ pub(super) fn files(plan: &Plan) -> Vec<File> {
     };
     match plan.body {
         Body::Equations(model) => {
-            let targets = model
-                .expressions()
-                .iter()
-                .map(|e| graph.expression(e.root()));
+            let targets = model.expressions().map(|e| graph.expression(e.root()));
             let targets: Vec<String> = targets.collect();
             let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
             graph.node("Concat", &targets, "y", &[("axis", 1)]);

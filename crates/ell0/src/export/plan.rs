@@ -108,7 +108,7 @@ impl<'a> Plan<'a> {
     /// The equations; none for a network.
     pub fn equations(&self) -> Vec<&Node> {
         match self.body {
-            Body::Equations(model) => model.expressions().iter().map(|e| e.root()).collect(),
+            Body::Equations(model) => model.expressions().map(|e| e.root()).collect(),
             Body::Network(_) => Vec::new(),
         }
     }

@@ -33,7 +33,6 @@ pub(super) fn pairs(body: &Body, inputs: usize, float: bool) -> Result<(Vec<Pair
                 model.predict(&row, 1)?,
                 model
                     .expressions()
-                    .iter()
                     .map(|e| evaluate_single(e.root(), &single))
                     .collect(),
             ),
