@@ -1226,3 +1226,20 @@ fn digits_suffice_for_the_law() {
     let read = crate::equation::Model::from_json(&model.to_json()).expect("a model");
     assert_eq!(read.text(3), text);
 }
+
+/// A path, its lines and what is wrong with columns are read back as they were, the infinite price of the smallest model, too.
+#[test]
+fn paths_and_diagnostics_are_read_back() {
+    let statistics = small(0.1, 1, 50);
+    let path = Path::new(&statistics, &[0], &[], &PathConfig::default()).unwrap();
+    assert_eq!(path.lines()[0].lambda, f64::INFINITY);
+    let json = serde_json::to_string(&path).unwrap();
+    assert_eq!(serde_json::from_str::<Path>(&json).unwrap(), path);
+    let found = Diagnostics {
+        duplicate: vec![("x".into(), "y".into())],
+        rank: 3,
+        ..Diagnostics::default()
+    };
+    let json = serde_json::to_string(&found).unwrap();
+    assert_eq!(serde_json::from_str::<Diagnostics>(&json).unwrap(), found);
+}

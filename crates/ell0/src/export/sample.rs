@@ -1,6 +1,6 @@
 //! Pairs of inputs and outputs that are written with the code, so that it can test itself where it runs.
 
-use super::plan::Body;
+use super::layout::Body;
 use crate::{equation::Node, error::Result, features::Function, rng::Stream};
 
 /// Inputs, and the outputs that belong to them.
