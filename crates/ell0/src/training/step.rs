@@ -1,8 +1,9 @@
 //! The shards of a training step, which can run side by side.
 
-use super::{Dataset, TrainerConfig, dataset::GatherSpace};
+use super::{Dataset, TrainerConfig};
 use crate::{
     error::Result,
+    features::LiftSpace,
     network::{Architecture, Draw, Loss, Noise, Pass},
     rng::Stream,
 };
@@ -20,7 +21,7 @@ pub(super) struct Shard {
     pass: Pass,
     x: Vec<f32>,
     y: Vec<f32>,
-    space: GatherSpace,
+    space: Option<LiftSpace>,
     shared_noise: Vec<f32>,
     row_noise: Vec<f32>,
     pub gradient: Vec<f32>,
@@ -95,7 +96,7 @@ impl Shard {
             rows.iter().copied(),
             &mut self.x,
             &mut self.y,
-            &mut self.space,
+            self.space.as_mut(),
         )?;
         let draw = step * samples as u64 + self.sample;
         // Shards of one sample share its gates; rows have their own.
