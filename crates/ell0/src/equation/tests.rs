@@ -1,7 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::features::{Function, Library};
+use crate::{
+    features::{Function, Library},
+    testing::proptest_config,
+};
 
 const NAMES: [&str; 3] = ["x", "theta_dot", "odd name"];
 
@@ -359,7 +362,7 @@ fn odd_nodes() -> impl Strategy<Value = Node> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(proptest_config(400))]
 
     /// What is printed with all digits is read back as the same tree, and so has the same bits.
     #[test]
