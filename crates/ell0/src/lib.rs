@@ -33,6 +33,8 @@ pub mod network;
 pub mod protobuf;
 pub mod rng;
 mod simd;
+#[cfg(test)]
+mod testing;
 pub mod training;
 
 pub use error::{Error, Result};

@@ -4,7 +4,10 @@ use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    testing::proptest_config,
+};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Header {
@@ -232,7 +235,7 @@ fn a_journal_is_written_anew_whole_or_not() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(proptest_config(200))]
 
     /// Wherever a journal is cut, damaged or both: what is asked for comes back bit for bit or there is an error, and it goes on from there. Nothing panics.
     #[test]

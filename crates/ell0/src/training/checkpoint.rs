@@ -2,12 +2,12 @@
 //!
 //! The random streams are functions of the seed and the number of the step, so both being in the file, a resumed run goes on to the same bits.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Best, Dataset, EpochRecord, FitConfig, Trainer,
+    Best, Dataset, EpochRecord, Trainer, TrainerConfig,
     trainer::{EpochSums, Improvement},
 };
 use crate::{
@@ -22,7 +22,7 @@ const VERSION: u32 = 2;
 #[derive(Serialize, Deserialize)]
 struct Header {
     architecture: Architecture,
-    config: FitConfig,
+    config: TrainerConfig,
     steps: u64,
     sums: EpochSums,
     best: Option<BestHeader>,
@@ -71,7 +71,7 @@ fn fingerprint(data: &Dataset) -> String {
     format!("{:016x}", data.fingerprint())
 }
 
-impl<'a> Trainer<'a> {
+impl Trainer {
     /// The state of the run as the bytes of a checkpoint.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let architecture = self.model.architecture();
@@ -105,8 +105,8 @@ impl<'a> Trainer<'a> {
             }),
             improved: self.improved,
             history: self.history.clone(),
-            train_data: fingerprint(self.train),
-            test_data: self.test.map(fingerprint),
+            train_data: fingerprint(&self.train),
+            test_data: self.test.as_deref().map(fingerprint),
         };
         checkpoint::to_bytes(FORMAT, VERSION, &header, &tensors)
     }
@@ -119,12 +119,12 @@ impl<'a> Trainer<'a> {
     /// Goes on from a checkpoint, with the data of the interrupted run.
     pub fn resume(
         path: impl AsRef<Path>,
-        train: &'a Dataset,
-        test: Option<&'a Dataset>,
+        train: impl Into<Arc<Dataset>>,
+        test: Option<Arc<Dataset>>,
     ) -> Result<Self> {
         let path = path.as_ref();
         let bytes = read_file(path)?;
-        Trainer::from_bytes(&bytes, path, train, test)
+        Trainer::from_bytes(&bytes, path, train.into(), test)
     }
 }
 
@@ -132,12 +132,12 @@ fn read<'b>(bytes: &'b [u8], path: &Path) -> Result<(Header, Tensors<'b>)> {
     checkpoint::from_bytes(FORMAT, VERSION, bytes, path)
 }
 
-impl<'a> Trainer<'a> {
+impl Trainer {
     fn from_bytes(
         bytes: &[u8],
         path: &Path,
-        train: &'a Dataset,
-        test: Option<&'a Dataset>,
+        train: Arc<Dataset>,
+        test: Option<Arc<Dataset>>,
     ) -> Result<Self> {
         let wrong = |reason: String| Error::Checkpoint {
             path: path.into(),
@@ -148,9 +148,13 @@ impl<'a> Trainer<'a> {
             (
                 "training",
                 Some(header.train_data.clone()),
-                Some(fingerprint(train)),
+                Some(fingerprint(&train)),
             ),
-            ("test", header.test_data.clone(), test.map(fingerprint)),
+            (
+                "test",
+                header.test_data.clone(),
+                test.as_deref().map(fingerprint),
+            ),
         ] {
             if saved != given {
                 return Err(wrong(format!(
