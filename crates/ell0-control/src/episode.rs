@@ -2,7 +2,12 @@
 
 use ell0::rng::Stream;
 
-use crate::{environment::Environment, error::Result, policy::Policy};
+use crate::{
+    environment::Environment,
+    error::Result,
+    policy::{Act, Policy},
+    rollout::Rollout,
+};
 
 /// Transitions, column by column: (observation, action) → (reward, next observation), and how it ended.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,6 +40,18 @@ impl Columns {
         }
     }
 
+    /// Forgets all but the first rows.
+    fn cut(&mut self, rows: usize) {
+        let numbers = self.observation.iter_mut().chain(&mut self.action);
+        let numbers = numbers.chain(&mut self.next_observation);
+        numbers.for_each(|c| c.truncate(rows));
+        self.reward.truncate(rows);
+        self.terminated.truncate(rows);
+        self.truncated.truncate(rows);
+        self.episode.truncate(rows);
+        self.step.truncate(rows);
+    }
+
     /// Number of transitions.
     pub fn rows(&self) -> usize {
         self.reward.len()
@@ -42,25 +59,23 @@ impl Columns {
 }
 
 /// Runs episodes and records them.
-#[derive(Clone, Debug)]
-pub struct Recorder {
+pub struct Recorder<'p> {
     columns: Columns,
-    observation: Vec<f32>,
-    action: Vec<f64>,
+    world: Box<dyn Environment>,
+    policy: Box<dyn Act + 'p>,
+    rollout: Rollout,
 }
 
-impl Recorder {
-    /// A recorder for an environment.
-    pub fn new(environment: &dyn Environment) -> Self {
-        let (o, a) = (
-            environment.observation_space().len(),
-            environment.action_space().len(),
-        );
-        Recorder {
+impl<'p> Recorder<'p> {
+    /// A recorder of what a policy does in a world like this one.
+    pub fn new(world: &dyn Environment, policy: &'p dyn Policy) -> Result<Self> {
+        let (o, a) = (world.observation_space().len(), world.action_space().len());
+        Ok(Recorder {
             columns: Columns::new(o, a),
-            observation: vec![0.0; o],
-            action: vec![0.0; a],
-        }
+            world: world.copy(),
+            policy: policy.start(1)?,
+            rollout: Rollout::new(world, 1),
+        })
     }
 
     /// What was recorded.
@@ -70,53 +85,42 @@ impl Recorder {
 
     /// Hands over what was recorded, and begins anew.
     pub fn take(&mut self) -> Columns {
-        let (o, a) = (self.observation.len(), self.action.len());
+        let (o, a) = (self.columns.observation.len(), self.columns.action.len());
         std::mem::replace(&mut self.columns, Columns::new(o, a))
     }
 
-    /// Runs one episode, with randomness of its own, until the environment says that it is over.
-    pub fn run(
-        &mut self,
-        environment: &mut dyn Environment,
-        policy: &mut dyn Policy,
-        stream: &Stream,
-        episode: u64,
-    ) -> Result<()> {
-        let mut rng = stream.at(episode);
-        environment.reset(&mut rng);
-        for step in 0.. {
-            environment.observe(&mut self.observation);
-            policy.act(
-                &self.observation,
-                environment.action_space(),
-                &mut rng,
-                &mut self.action,
-            );
-            let outcome = environment.step(&self.action)?;
-            let columns = &mut self.columns;
-            let put = |columns: &mut [Vec<f64>], values: &[f32]| {
-                columns
-                    .iter_mut()
-                    .zip(values)
-                    .for_each(|(c, v)| c.push(f64::from(*v)));
-            };
-            put(&mut columns.observation, &self.observation);
-            columns
-                .action
-                .iter_mut()
-                .zip(&self.action)
-                .for_each(|(c, v)| c.push(*v));
-            columns.reward.push(outcome.reward);
-            environment.observe(&mut self.observation);
-            put(&mut columns.next_observation, &self.observation);
-            columns.terminated.push(outcome.terminated);
-            columns.truncated.push(outcome.truncated);
-            columns.episode.push(episode as i64);
-            columns.step.push(step);
-            if outcome.terminated || outcome.truncated {
-                break;
-            }
+    /// Runs one episode, with randomness of its own, until it is over.
+    pub fn run(&mut self, stream: &Stream, episode: u64) -> Result<()> {
+        let mut rng = [stream.at(episode)];
+        self.world.reset(&mut rng[0]);
+        let columns = &mut self.columns;
+        let worlds = std::slice::from_mut(&mut self.world);
+        let before = columns.rows();
+        let put = |columns: &mut [Vec<f64>], values: &[f32]| {
+            let pairs = columns.iter_mut().zip(values);
+            pairs.for_each(|(c, v)| c.push(f64::from(*v)));
+        };
+        let ran = self.rollout.run(
+            worlds,
+            self.policy.as_mut(),
+            &mut rng,
+            episode,
+            &mut |moment| {
+                columns.step.push((columns.rows() - before) as i64);
+                columns.episode.push(episode as i64);
+                put(&mut columns.observation, moment.observation);
+                let pairs = columns.action.iter_mut().zip(moment.action);
+                pairs.for_each(|(c, v)| c.push(*v));
+                columns.reward.push(moment.step.reward);
+                put(&mut columns.next_observation, moment.next_observation);
+                columns.terminated.push(moment.step.terminated);
+                columns.truncated.push(moment.step.truncated);
+                Ok(())
+            },
+        );
+        if ran.is_err() {
+            columns.cut(before);
         }
-        Ok(())
+        ran
     }
 }

@@ -1,9 +1,11 @@
-//! What can go wrong with environments and experience.
+//! What can go wrong with worlds, policies and experience.
+
+use std::path::PathBuf;
 
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong with environments and experience.
+/// What can go wrong with worlds, policies and experience.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -12,7 +14,7 @@ pub enum Error {
     Text {
         /// The text.
         text: String,
-        /// Where it went wrong.
+        /// Where it went wrong, in characters.
         at: usize,
         /// What is wrong and what would be right.
         reason: String,
@@ -24,6 +26,18 @@ pub enum Error {
         name: String,
         /// Its value.
         value: f64,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// A component of a space that cannot be worked with.
+    #[error("the component `{component}` between {low} and {high} is not allowed: {expected}")]
+    Space {
+        /// Its name.
+        component: String,
+        /// Its least value.
+        low: f64,
+        /// Its greatest value.
+        high: f64,
         /// What would be right.
         expected: &'static str,
     },
@@ -47,17 +61,53 @@ pub enum Error {
     },
     /// A world that breaks down.
     #[error(
-        "{environment} gave the reward {reward} or an observation that is not finite, in step {step} of episode {episode}; training is as it was before this episode"
+        "{environment} gave {what} {value} in step {step} of episode {episode}: it must be written, and finite; nothing of this episode is kept"
     )]
     World {
         /// Its text.
         environment: String,
         /// Episode, counted from 1.
         episode: u64,
+        /// Step, counted from 1; 0 is the beginning of the episode.
+        step: u64,
+        /// What it gave.
+        what: String,
+        /// Its value.
+        value: f64,
+    },
+    /// A policy that breaks down.
+    #[error(
+        "the policy chose {value} for the action `{action}` in step {step} of episode {episode}: it must be finite"
+    )]
+    Action {
+        /// Name of the action.
+        action: String,
+        /// Episode, counted from 1.
+        episode: u64,
         /// Step, counted from 1.
         step: u64,
-        /// The reward.
-        reward: f64,
+        /// What was chosen.
+        value: f64,
+    },
+    /// A world that cannot be put into a state.
+    #[error(
+        "{environment} cannot be put into a given state: begin at random, or give the world a `reset_to`"
+    )]
+    NoState {
+        /// Its text.
+        environment: String,
+    },
+    /// A world whose step is not known in closed form.
+    #[error("{environment} is not known in closed form: it cannot be analysed")]
+    NoClosedForm {
+        /// Its text.
+        environment: String,
+    },
+    /// A copy of a world that is not like it.
+    #[error("a copy of {environment} differs from it in its text, spaces, states or time limit")]
+    Copy {
+        /// Its text.
+        environment: String,
     },
     /// A model that does not suit an environment.
     #[error(
@@ -71,14 +121,63 @@ pub enum Error {
         /// What there is.
         expected: String,
     },
-    /// Something that cannot be analysed.
-    #[error("{0}")]
-    Analysis(String),
-    /// A checkpoint that cannot be used.
-    #[error("this is not a checkpoint to go on with: {reason}")]
+    /// A plant that does not fit together.
+    #[error("this plant does not fit together: {what} `{name}`: {expected}")]
+    Plant {
+        /// What is wrong.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// A law of rates of change where a map is needed.
+    #[error("a law of rates of change is no map: it gives no next state")]
+    NotAMap,
+    /// A target that is no next value of an input.
+    #[error(
+        "the model gives `{target}`, which is not the next value of one of its inputs {}; a transition model is a discrete law, or has targets such as next_{}",
+        inputs.join(", "),
+        inputs.first().map_or("x", String::as_str)
+    )]
+    NotATransition {
+        /// The target.
+        target: String,
+        /// The inputs.
+        inputs: Vec<String>,
+    },
+    /// A model that is no law of states on its own.
+    #[error("this model is no law of states: it does not say how its inputs change")]
+    NotALaw,
+    /// A law whose target is not one of its inputs.
+    #[error("the target `{target}` is not one of the inputs")]
+    NotAState {
+        /// The target.
+        target: String,
+    },
+    /// Something that a checkpoint should hold.
+    #[error("`{name}` is missing in the checkpoint: it belongs to something else")]
+    Missing {
+        /// Its name.
+        name: String,
+    },
+    /// Files of training that cannot be gone on with.
+    #[error("{}: {reason}", path.display())]
     Checkpoint {
+        /// The file.
+        path: PathBuf,
         /// Why.
         reason: String,
+    },
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
     },
     /// An error of the method itself.
     #[error(transparent)]
@@ -101,5 +200,22 @@ pub(crate) fn require_finite(what: &'static str, values: &[f64]) -> Result<()> {
     match values.iter().find(|v| !v.is_finite()) {
         None => Ok(()),
         Some(&value) => Err(Error::NotFinite { what, value }),
+    }
+}
+
+pub(crate) fn require_parameter(
+    name: &str,
+    value: f64,
+    ok: bool,
+    expected: &'static str,
+) -> Result<()> {
+    if ok {
+        Ok(())
+    } else {
+        Err(Error::Parameter {
+            name: name.into(),
+            value,
+            expected,
+        })
     }
 }

@@ -27,12 +27,10 @@ pub struct Replay {
     capacity: usize,
     observation: usize,
     action: usize,
-    /// Place of the next transition once the ring is full.
-    next: usize,
-    /// Row by row: observation, action, reward, next observation.
+    /// Transitions that were ever added: the k-th stands at the place k modulo the capacity.
+    added: u64,
+    /// Row by row: observation, action, reward, next observation, and how it ended (1 for terminated plus 2 for truncated).
     values: Vec<f32>,
-    terminated: Vec<bool>,
-    truncated: Vec<bool>,
 }
 
 /// Transitions drawn from a replay buffer; matrices stand column after column.
@@ -54,11 +52,15 @@ pub struct Batch {
     pub truncated: Vec<bool>,
 }
 
+/// Numbers of a row.
+fn width(observation: usize, action: usize) -> usize {
+    2 * observation + action + 2
+}
+
 impl Replay {
     /// An empty ring for so many transitions.
     pub fn new(capacity: usize, observation: usize, action: usize) -> Result<Self> {
-        let width = 2 * observation + action + 1;
-        if capacity == 0 || capacity.saturating_mul(width) > 1 << 32 {
+        if capacity == 0 || capacity.saturating_mul(width(observation, action)) > 1 << 32 {
             return Err(Error::Parameter {
                 name: "capacity".into(),
                 value: capacity as f64,
@@ -69,51 +71,84 @@ impl Replay {
             capacity,
             observation,
             action,
-            next: 0,
+            added: 0,
             values: Vec::new(),
-            terminated: Vec::new(),
-            truncated: Vec::new(),
         })
     }
 
-    /// The contents: values row by row, whether each row terminated and was truncated, and the place of the next one.
-    pub(crate) fn contents(&self) -> (&[f32], &[bool], &[bool], usize) {
-        (&self.values, &self.terminated, &self.truncated, self.next)
-    }
-
-    /// An empty ring filled with the contents of another, if they fit.
-    pub(crate) fn restored(
-        mut self,
-        values: Vec<f32>,
-        terminated: Vec<bool>,
-        truncated: Vec<bool>,
-        next: usize,
-    ) -> Option<Self> {
-        let rows = terminated.len();
-        let fits = rows <= self.capacity
-            && truncated.len() == rows
-            && values.len() == rows * self.width()
-            && values.iter().all(|v| v.is_finite())
-            && (next == 0 || rows == self.capacity && next < rows);
-        self.values = values;
-        self.terminated = terminated;
-        self.truncated = truncated;
-        self.next = next;
-        fits.then_some(self)
+    /// Most transitions that it remembers.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.capacity
     }
 
     /// Number of transitions.
+    #[must_use]
     pub fn len(&self) -> usize {
-        self.terminated.len()
+        self.values.len() / self.width()
     }
 
     /// Whether there is none.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.terminated.is_empty()
+        self.values.is_empty()
     }
 
-    fn width(&self) -> usize {
-        2 * self.observation + self.action + 1
+    /// Transitions that were ever added, those that are forgotten included.
+    #[must_use]
+    pub fn added(&self) -> u64 {
+        self.added
+    }
+
+    /// Numbers of a row.
+    pub(crate) fn width(&self) -> usize {
+        width(self.observation, self.action)
+    }
+
+    /// The rows from the `from`-th transition ever added on, in the order of time, as at most two pieces; none if some of them are forgotten.
+    pub(crate) fn since(&self, from: u64) -> Option<[&[f32]; 2]> {
+        let wanted = usize::try_from(self.added.checked_sub(from)?).ok()?;
+        if wanted > self.len() {
+            return None;
+        }
+        let (width, end) = (self.width(), (self.added % self.capacity as u64) as usize);
+        let row = |k: usize| k * width;
+        Some(if self.len() < self.capacity {
+            [&self.values[row(self.len() - wanted)..], &[]]
+        } else if wanted <= end {
+            [&self.values[row(end - wanted)..row(end)], &[]]
+        } else {
+            let before = wanted - end;
+            [
+                &self.values[row(self.capacity - before)..],
+                &self.values[..row(end)],
+            ]
+        })
+    }
+
+    /// An empty ring filled with rows in the order of time, of which the first is the `first`-th transition ever added; none if they do not fit.
+    pub(crate) fn restored(mut self, mut rows: Vec<f32>, first: u64) -> Option<Self> {
+        let width = self.width();
+        let count = rows.len() / width;
+        let added = first.checked_add(count as u64)?;
+        let endings = rows.iter().skip(width - 1).step_by(width);
+        let enough = count as u64 >= added.min(self.capacity as u64);
+        let fits = rows.len() % width == 0
+            && enough
+            && rows.iter().all(|v| v.is_finite())
+            && endings.clone().all(|e| [0.0, 1.0, 2.0, 3.0].contains(e));
+        if !fits {
+            return None;
+        }
+        let kept = count.min(self.capacity);
+        rows.drain(..(count - kept) * width);
+        if kept == self.capacity {
+            let end = (added % self.capacity as u64) as usize;
+            rows.rotate_right(end * width);
+        }
+        self.values = rows;
+        self.added = added;
+        Some(self)
     }
 
     /// Adds a transition; the oldest goes if the ring is full. Values that are not finite are refused: they would spoil all training.
@@ -152,21 +187,19 @@ impl Replay {
             .copied()
             .chain([reward as f32])
             .chain(next_observation.iter().copied());
+        let ending = u8::from(transition.terminated) + 2 * u8::from(transition.truncated);
+        let row = row.chain([f32::from(ending)]);
         if self.len() < self.capacity {
             self.values.extend(row);
-            self.terminated.push(transition.terminated);
-            self.truncated.push(transition.truncated);
         } else {
             let width = self.width();
-            let place = self.next;
+            let place = (self.added % self.capacity as u64) as usize;
             self.values[place * width..][..width]
                 .iter_mut()
                 .zip(row)
                 .for_each(|(slot, value)| *slot = value);
-            self.terminated[place] = transition.terminated;
-            self.truncated[place] = transition.truncated;
-            self.next = (place + 1) % self.capacity;
         }
+        self.added += 1;
         Ok(())
     }
 
@@ -185,8 +218,9 @@ impl Replay {
         batch.next_observation.resize(rows * o, 0.0);
         batch.terminated.resize(rows, false);
         batch.truncated.resize(rows, false);
+        let held = self.len();
         for row in 0..rows {
-            let index = rng.index(self.len());
+            let index = rng.index(held);
             let values = &self.values[index * width..][..width];
             for k in 0..o {
                 batch.observation[k * rows + row] = values[k];
@@ -196,8 +230,9 @@ impl Replay {
                 batch.action[k * rows + row] = values[o + k];
             }
             batch.reward[row] = values[o + a];
-            batch.terminated[row] = self.terminated[index];
-            batch.truncated[row] = self.truncated[index];
+            let ending = values[width - 1];
+            batch.terminated[row] = ending == 1.0 || ending == 3.0;
+            batch.truncated[row] = ending >= 2.0;
         }
         Ok(())
     }
@@ -255,6 +290,39 @@ mod tests {
             .map(|c| (f64::from(*c) - expected).powi(2) / expected)
             .sum();
         assert!(chi < 33.7, "{chi}");
+    }
+
+    /// What was written piece by piece is the same ring again.
+    #[test]
+    fn a_ring_is_restored_from_its_rows_in_time() {
+        let mut replay = Replay::new(10, 2, 1).expect("a ring");
+        let (mut all, mut first) = (Vec::new(), 0);
+        for k in 0..37 {
+            let before = replay.added();
+            push(&mut replay, k).expect("finite");
+            all.extend(replay.since(before).expect("just added").concat());
+            for from in (replay.added() - replay.len() as u64)..=replay.added() {
+                let rows = replay.since(from).expect("remembered").concat();
+                assert_eq!(rows, all[(from - first) as usize * replay.width()..]);
+            }
+            let empty = Replay::new(10, 2, 1).expect("a ring");
+            let again = empty.restored(all.clone(), first).expect("it fits");
+            assert_eq!(again, replay);
+            if k == 20 {
+                all.drain(..5 * replay.width());
+                first = 5;
+            }
+        }
+        assert!(replay.since(20).is_none() && replay.since(38).is_none());
+        let empty = || Replay::new(10, 2, 1).expect("a ring");
+        assert!(empty().restored(all[1..].to_vec(), first).is_none());
+        assert!(
+            empty()
+                .restored(all[..9 * replay.width()].to_vec(), 9)
+                .is_none()
+        );
+        all[3] = f32::NAN;
+        assert!(empty().restored(all, first).is_none());
     }
 
     #[test]

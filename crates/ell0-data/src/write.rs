@@ -2,18 +2,19 @@
 
 use std::{
     fs::File,
-    io::{BufWriter, Write},
+    io::BufWriter,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+use ell0::checkpoint::WholeFile;
+pub use ell0::checkpoint::{TEMPORARY, write_whole};
 use parquet::{
     basic::{Compression, Repetition, Type as Physical},
     data_type::{BoolType, DoubleType, Int64Type},
     file::{properties::WriterProperties, writer::SerializedFileWriter},
     schema::types::Type,
 };
-use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
 
@@ -59,70 +60,8 @@ impl Values {
 pub struct TableWriter {
     path: PathBuf,
     names: Vec<String>,
-    file: Target,
+    file: WholeFile,
     form: Form,
-}
-
-/// How the names of files begin that are not complete yet; one that is left behind by a process that was killed may be deleted.
-pub const TEMPORARY: &str = ".ell0-";
-
-/// Where bytes go until they are complete.
-#[derive(Debug)]
-enum Target {
-    /// A file beside the one that is wanted, which it becomes by renaming.
-    Temporary(NamedTempFile),
-    /// A pipe, a terminal or another thing that is no file: there is nothing to rename.
-    Special(File),
-}
-
-impl Target {
-    fn new(path: &Path) -> std::io::Result<Self> {
-        if path.metadata().is_ok_and(|m| !m.is_file()) {
-            let file = File::options().write(true).open(path)?;
-            return Ok(Target::Special(file));
-        }
-        let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
-        let parent = parent.unwrap_or(Path::new("."));
-        if !parent.is_dir() {
-            let reason = format!("there is no folder {}", parent.display());
-            return Err(std::io::Error::other(reason));
-        }
-        tempfile::Builder::new()
-            .prefix(TEMPORARY)
-            .tempfile_in(parent)
-            .map(Target::Temporary)
-    }
-
-    fn file(&self) -> std::io::Result<File> {
-        match self {
-            Target::Temporary(file) => file.reopen(),
-            Target::Special(file) => file.try_clone(),
-        }
-    }
-
-    fn finish(self, path: &Path) -> std::io::Result<()> {
-        if let Target::Temporary(file) = self {
-            // Temporary files are private; what the user asked for is like any other file.
-            #[cfg(unix)]
-            std::fs::set_permissions(
-                file.path(),
-                std::os::unix::fs::PermissionsExt::from_mode(0o644),
-            )?;
-            file.persist(path).map_err(|e| e.error)?;
-        }
-        Ok(())
-    }
-}
-
-/// Writes a file, whole or not at all.
-pub fn write_whole(path: impl AsRef<Path>, content: &[u8]) -> Result<()> {
-    let path = path.as_ref();
-    let write = || {
-        let target = Target::new(path)?;
-        target.file()?.write_all(content)?;
-        target.finish(path)
-    };
-    write().map_err(|e| cannot(path, e))
 }
 
 #[derive(Debug)]
@@ -141,7 +80,7 @@ impl TableWriter {
             let reason = "tables are written as .parquet or .csv, not as .npz";
             return Err(cannot(path, std::io::Error::other(reason)));
         }
-        let file = Target::new(path).map_err(|e| cannot(path, e))?;
+        let file = WholeFile::create(path).map_err(|e| cannot(path, e))?;
         Ok(TableWriter {
             path: path.into(),
             names: names.to_vec(),
@@ -212,7 +151,7 @@ impl TableWriter {
                 done.map_err(|e| cannot(&path, std::io::Error::other(e)))?;
             }
         }
-        self.file.finish(&path).map_err(|e| cannot(&path, e))
+        self.file.finish().map_err(|e| cannot(&path, e))
     }
 }
 

@@ -11,7 +11,7 @@ use ell0::{
     gates::Penalty,
     network::{GateSpec, Per},
     rng::Stream,
-    training::{Dataset, FitConfig},
+    training::{Dataset, TrainerConfig},
 };
 use faer::{Accum, Mat, MatRef, Par, linalg::matmul::matmul};
 
@@ -122,12 +122,13 @@ fn main() {
         per: Per::Weight,
         ..GateSpec::default()
     };
-    let config = FitConfig {
+    let config = TrainerConfig {
         penalty: Penalty::expected_l0(5e-5).expect("a valid penalty"),
-        ..FitConfig::default()
+        ..TrainerConfig::default()
     };
-    let (_, mut trainer) =
-        sampled_trainer(&statistics, gates, config, &data, None).expect("a trainer");
+    let mut trainer = sampled_trainer(&statistics, gates, config, data, None)
+        .expect("a trainer")
+        .trainer;
     criterion.bench_function("sampled step, batch 256, features on the fly", |b| {
         b.iter(|| trainer.step().expect("a finite loss"));
     });

@@ -2,14 +2,14 @@
 //!
 //! `cargo bench --bench step` prints criterion's figures for each, then a table of ratios measured turn by turn, which a busy machine disturbs less.
 
-use std::{hint::black_box, time::Instant};
+use std::{hint::black_box, sync::Arc, time::Instant};
 
 use criterion::Criterion;
 use ell0::{
     gates::{HardConcrete, Penalty},
     network::{Activation, GateSpec, Mlp, MlpConfig},
     rng::Stream,
-    training::{Dataset, FitConfig, Trainer},
+    training::{Dataset, Trainer, TrainerConfig},
 };
 use faer::{Accum, Mat, Par, linalg::matmul::matmul};
 
@@ -18,14 +18,16 @@ const BATCH: usize = 256;
 const WIDTHS: [usize; 2] = [128, 256];
 const CLOSED: [f64; 3] = [0.17, 0.5, 0.9];
 
-fn data() -> Dataset {
+fn data() -> Arc<Dataset> {
     let mut rng = Stream::new(0).at(0);
     let mut values = |n: usize| -> Vec<f32> { (0..n).map(|_| rng.normal() as f32).collect() };
-    Dataset::new(&values(ROWS * 4), 4, &values(ROWS * 3), 3).expect("shapes agree")
+    Dataset::new(&values(ROWS * 4), 4, &values(ROWS * 3), 3)
+        .expect("shapes agree")
+        .into()
 }
 
 /// A trainer whose gates, if any, are closed `closed` of the time and stay so: the learning rate is next to nothing.
-fn trainer(data: &Dataset, width: usize, closed: Option<f64>) -> Trainer<'_> {
+fn trainer(data: &Arc<Dataset>, width: usize, closed: Option<f64>) -> Trainer {
     let mut config = MlpConfig::new([4, width, width, 3], Activation::Elu);
     config.gates = closed.map(|_| GateSpec::default());
     let mut model = Mlp::new(&config, &Stream::new(1)).expect("a valid network");
@@ -34,13 +36,13 @@ fn trainer(data: &Dataset, width: usize, closed: Option<f64>) -> Trainer<'_> {
         let range = model.architecture().all_log_alphas();
         model.parameters_mut()[range].fill(location);
     }
-    let config = FitConfig {
+    let config = TrainerConfig {
         batch_size: BATCH,
         learning_rate: 1e-12,
         penalty: Penalty::expected_l0(5e-6).expect("a valid penalty"),
-        ..FitConfig::default()
+        ..TrainerConfig::default()
     };
-    Trainer::new(model, config, data, None).expect("a valid configuration")
+    Trainer::new(model, config, data.clone(), None).expect("a valid configuration")
 }
 
 /// The matrix products of a plain step, and nothing else.

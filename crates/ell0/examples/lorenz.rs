@@ -63,12 +63,7 @@ fn main() -> ell0::Result<()> {
             )?),
         });
     }
-    let model = Model::dictionary(
-        &features,
-        &library.to_string(),
-        &targets,
-        Dynamics::Continuous,
-    )?;
+    let model = Model::dictionary(&features, &library, &targets, Dynamics::Continuous)?;
     println!("\n{}\n\n{}", model.text(4), model.pysindy(3));
     Ok(())
 }

@@ -22,6 +22,7 @@
 //!
 //! This crate reads and writes no files but checkpoints, prints nothing and looks at no clock.
 
+pub mod checkpoint;
 pub mod dictionary;
 pub mod equation;
 pub mod error;
@@ -32,6 +33,8 @@ pub mod network;
 pub mod protobuf;
 pub mod rng;
 mod simd;
+#[cfg(test)]
+mod testing;
 pub mod training;
 
 pub use error::{Error, Result};

@@ -11,7 +11,7 @@ use ell0::{
     gates::Penalty,
     network::{Activation, GateSpec, Mlp, MlpConfig, NoisePer, Per},
     rng::Stream,
-    training::{Dataset, FitConfig, Trainer},
+    training::{Dataset, Trainer, TrainerConfig},
 };
 
 thread_local! {
@@ -70,15 +70,15 @@ fn a_step_allocates_nothing() {
             .and_then(|p| p.with_prior(0.1, 1e-4))
             .and_then(|p| p.with_l1(1e-5))
             .unwrap();
-        let config = FitConfig {
+        let config = TrainerConfig {
             batch_size: 300,
             samples: 2,
             penalty,
             clip_norm: Some(1.0),
             average: Some(0.99),
-            ..FitConfig::default()
+            ..TrainerConfig::default()
         };
-        let mut trainer = Trainer::new(model, config, &data, None).unwrap();
+        let mut trainer = Trainer::new(model, config, data.clone(), None).unwrap();
         // The matrix products make their packing buffers on first use.
         trainer.step().unwrap();
         let before = COUNT.get();

@@ -1,213 +1,382 @@
-//! Checkpoints of training: one safetensors file with everything that is not a tensor as JSON in its header. Random streams are functions of the seed and of counters, so a resumed
-//! run goes on to the same bits.
+//! Training on the disk, in files beside each other:
+//!
+//! | file | contents | how it is written |
+//! | --- | --- | --- |
+//! | `STEM.safetensors` | what learns, and counters | whole or not at all, last |
+//! | `STEM.replay`, or `STEM.replay2` | experience | appended; when it has grown to twice the ring, the ring goes to the other of the two |
+//! | `STEM.jsonl` | an [`EpisodeRecord`] a line; a later line of the same episode replaces an earlier one | appended |
+//! | `STEM.policy` | the policy alone: see [`Actor::load`](super::Actor::load) | whole or not at all |
+//!
+//! The first says how much of the others counts; what follows is cut off when training goes on. So a process that is killed leaves the state of its last save. Random streams are functions of the
+//! seed and of counters: a resumed run goes on to the same bits.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs::File,
+    io::{Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
 
-use ell0::training::{Adam, AdamConfig};
-use safetensors::{Dtype, SafeTensors, View};
+use ell0::checkpoint::{Journal, Tensor, from_bytes, to_bytes, write_whole};
 use serde::{Deserialize, Serialize};
 
-use super::{EpisodeRecord, TrainConfig, Training};
-use crate::error::{Error, Result};
+use super::{EpisodeRecord, Memory, TrainConfig, Training};
+use crate::{
+    environment::{Environment, Space},
+    error::{Error, Result},
+    replay::Replay,
+};
 
 const FORMAT: &str = "ell0-training";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// Endings of the files of a stem: the state, experience (one of two), episodes, the policy.
+const STATE: &str = ".safetensors";
+const REPLAY: [&str; 2] = [".replay", ".replay2"];
+const EPISODES: &str = ".jsonl";
+const POLICY: &str = ".policy";
+
+/// Numbers that are appended to a journal at a time.
+const BLOCK: usize = 1 << 18;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
-    format: String,
-    version: u32,
     config: TrainConfig,
+    world: String,
+    observation: Space,
+    action: Space,
     episode: u64,
     env_steps: u64,
     q_scale: f64,
     steering: f64,
-    updates: u64,
-    /// Steps of each optimizer.
-    adam_steps: Vec<u64>,
-    replay_next: usize,
-    history: Vec<EpisodeRecord>,
+    counters: BTreeMap<String, u64>,
+    replay: Experience,
+    episodes: Lines,
+}
+
+/// How much of which journal counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Experience {
+    file: usize,
+    /// Which of all transitions the first row is.
+    first: u64,
+    rows: u64,
+}
+
+/// How much of the lines counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lines {
+    bytes: u64,
     checksum: String,
 }
 
-/// Numbers ready to be written.
-struct Tensor(Vec<u8>, Vec<usize>);
-
-impl Tensor {
-    fn new(values: impl ExactSizeIterator<Item = f32>) -> Self {
-        let shape = vec![values.len()];
-        Tensor(values.flat_map(f32::to_le_bytes).collect(), shape)
-    }
+fn beside(stem: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(stem);
+    name.push(ending);
+    name.into()
 }
 
-impl View for &Tensor {
-    fn dtype(&self) -> Dtype {
-        Dtype::F32
-    }
-
-    fn shape(&self) -> &[usize] {
-        &self.1
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Borrowed(&self.0)
-    }
-
-    fn data_len(&self) -> usize {
-        self.0.len()
-    }
-}
-
-fn wrong(reason: impl std::fmt::Display) -> Error {
+fn wrong(path: &Path, reason: impl ToString) -> Error {
     Error::Checkpoint {
+        path: path.into(),
         reason: reason.to_string(),
     }
 }
 
-/// FNV-1a over the header without its checksum and all tensors in the order of their names.
-fn checksum<'a>(
-    header: &Header,
-    tensors: impl Iterator<Item = (&'a str, &'a [u8])>,
-) -> Result<String> {
-    let mut tensors: Vec<_> = tensors.collect();
-    tensors.sort_unstable();
-    let mut sum = 0xcbf2_9ce4_8422_2325u64;
-    let mut add = |bytes: &[u8]| {
-        for byte in bytes {
-            sum = (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    };
-    add(serde_json::to_string(header).map_err(wrong)?.as_bytes());
-    for (name, bytes) in tensors {
-        add(name.as_bytes());
-        add(bytes);
+fn failed(action: &'static str, path: &Path, source: std::io::Error) -> Error {
+    Error::Io {
+        action,
+        path: path.into(),
+        source,
     }
-    Ok(format!("{sum:016x}"))
+}
+
+/// FNV-1a, which can be gone on with as lines come.
+fn fnv(sum: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(sum, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+const FNV: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// Saves a training again and again, each time only what is new.
+#[derive(Debug)]
+pub struct Saver {
+    stem: PathBuf,
+    journal: Journal,
+    experience: Experience,
+    /// The journal that the state on the disk speaks of: never to be overwritten.
+    named: usize,
+    lines: File,
+    /// Bytes of the lines, and their checksum.
+    length: u64,
+    sum: u64,
+    /// Episodes that have a line, and the last of them as it was written.
+    written: usize,
+    last: Option<EpisodeRecord>,
+}
+
+impl Saver {
+    /// Whether there is a state to go on with.
+    #[must_use]
+    pub fn exists(stem: impl AsRef<Path>) -> bool {
+        beside(stem.as_ref(), STATE).exists()
+    }
+
+    /// All files that a stem may have.
+    #[must_use]
+    pub fn files(stem: impl AsRef<Path>) -> Vec<PathBuf> {
+        let endings = [STATE, REPLAY[0], REPLAY[1], EPISODES, POLICY];
+        let stem = stem.as_ref();
+        endings.iter().map(|e| beside(stem, e)).collect()
+    }
+
+    /// Where the policy alone is.
+    #[must_use]
+    pub fn policy_file(stem: impl AsRef<Path>) -> PathBuf {
+        beside(stem.as_ref(), POLICY)
+    }
+
+    /// Where the episodes are, a line each.
+    #[must_use]
+    pub fn episodes_file(stem: impl AsRef<Path>) -> PathBuf {
+        beside(stem.as_ref(), EPISODES)
+    }
+
+    /// Begins to save a training under a stem, in place of whatever is there.
+    pub fn create(stem: impl AsRef<Path>, training: &Training) -> Result<Self> {
+        let stem = stem.as_ref();
+        // Without its state, the rest of an older training means nothing.
+        for path in Saver::files(stem) {
+            match std::fs::remove_file(&path) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(failed("delete", &path, e));
+                }
+                _ => {}
+            }
+        }
+        let replay = beside(stem, REPLAY[0]);
+        let journal = Journal::create(&replay, training.replay.width())?;
+        let episodes = beside(stem, EPISODES);
+        let lines = File::create(&episodes).map_err(|e| failed("write", &episodes, e))?;
+        let forgotten = training.replay.added() - training.replay.len() as u64;
+        Ok(Saver {
+            stem: stem.into(),
+            journal,
+            experience: Experience {
+                first: forgotten,
+                ..Experience::default()
+            },
+            named: 1,
+            lines,
+            length: 0,
+            sum: FNV,
+            written: 0,
+            last: None,
+        })
+    }
+
+    /// Saves what is new. After an error, the state before it is still there.
+    pub fn save(&mut self, training: &Training) -> Result<()> {
+        self.push_experience(&training.replay)?;
+        self.push_lines(&training.history)?;
+        training.actor().save(beside(&self.stem, POLICY))?;
+        let Memory { tensors, counters } = training.agent.memory();
+        let header = Header {
+            config: training.config.clone(),
+            world: training.world.text(),
+            observation: training.world.observation_space().clone(),
+            action: training.world.action_space().clone(),
+            episode: training.episode,
+            env_steps: training.env_steps,
+            q_scale: training.q_scale,
+            steering: training.steering,
+            counters,
+            replay: self.experience,
+            episodes: Lines {
+                bytes: self.length,
+                checksum: format!("{:016x}", self.sum),
+            },
+        };
+        let tensors: Vec<(String, Tensor)> = tensors
+            .into_iter()
+            .map(|(name, values)| (name, Tensor::flat(values)))
+            .collect();
+        let bytes = to_bytes(FORMAT, VERSION, &header, &tensors)?;
+        write_whole(beside(&self.stem, STATE), &bytes)?;
+        self.named = self.experience.file;
+        // Nothing points to the other one any more; should it stay, it is deleted when training goes on.
+        let _ = std::fs::remove_file(beside(&self.stem, REPLAY[1 - self.named]));
+        Ok(())
+    }
+
+    /// Appends transitions that are not on the disk yet, or moves to a new journal.
+    fn push_experience(&mut self, replay: &Replay) -> Result<()> {
+        let end = self.experience.first + self.journal.rows();
+        let capacity = replay.capacity() as u64;
+        let rows = replay.added() - self.experience.first;
+        let fresh = match replay.since(end) {
+            Some(pieces) if rows <= 2 * capacity => pieces,
+            // The journal is long enough, or transitions were forgotten before they were saved: the ring alone.
+            _ => {
+                let file = 1 - self.named;
+                let path = beside(&self.stem, REPLAY[file]);
+                self.journal = Journal::create(&path, replay.width())?;
+                let first = replay.added() - replay.len() as u64;
+                self.experience = Experience {
+                    file,
+                    first,
+                    rows: 0,
+                };
+                replay.since(first).unwrap_or_default()
+            }
+        };
+        let block = (BLOCK / replay.width()).max(1) * replay.width();
+        for rows in fresh.iter().flat_map(|piece| piece.chunks(block)) {
+            self.journal.append(rows)?;
+        }
+        self.journal.sync()?;
+        self.experience.rows = self.journal.rows();
+        Ok(())
+    }
+
+    /// Appends episodes that are not on the disk yet, and the last one again if it has changed.
+    fn push_lines(&mut self, history: &[EpisodeRecord]) -> Result<()> {
+        let changed = self.written > 0 && history.get(self.written - 1) != self.last.as_ref();
+        let mut text = String::new();
+        for record in &history[self.written - usize::from(changed)..] {
+            let line = serde_json::to_string(record);
+            text += &line.map_err(|e| wrong(&beside(&self.stem, EPISODES), e))?;
+            text.push('\n');
+        }
+        let write = |file: &mut File| {
+            file.seek(SeekFrom::Start(self.length))?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        };
+        write(&mut self.lines).map_err(|e| failed("write", &beside(&self.stem, EPISODES), e))?;
+        self.length += text.len() as u64;
+        self.sum = fnv(self.sum, text.as_bytes());
+        self.written = history.len();
+        self.last = history.last().cloned();
+        Ok(())
+    }
+}
+
+/// The lines that count, and the file cut off behind them.
+fn read_lines(path: &Path, lines: &Lines) -> Result<(Vec<EpisodeRecord>, File, u64)> {
+    let io = |e| failed("read", path, e);
+    let mut file = File::options()
+        .read(true)
+        .write(true)
+        .open(path)
+        .map_err(io)?;
+    let mut bytes = Vec::new();
+    let counted = (&mut file).take(lines.bytes).read_to_end(&mut bytes);
+    counted.map_err(io)?;
+    if (bytes.len() as u64) < lines.bytes {
+        return Err(wrong(path, "the file is truncated: episodes are missing"));
+    }
+    let sum = fnv(FNV, &bytes);
+    if format!("{sum:016x}") != lines.checksum {
+        return Err(wrong(
+            path,
+            "its episodes do not match their checksum: the file is damaged",
+        ));
+    }
+    let mut history: Vec<EpisodeRecord> = Vec::new();
+    for line in bytes.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
+        let record: EpisodeRecord = serde_json::from_slice(line).map_err(|e| wrong(path, e))?;
+        if history
+            .last()
+            .is_some_and(|last| last.episode == record.episode)
+        {
+            history.pop();
+        }
+        history.push(record);
+    }
+    file.set_len(lines.bytes)
+        .map_err(|e| failed("write", path, e))?;
+    Ok((history, file, sum))
 }
 
 impl Training {
-    /// The whole state.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let learners = self.agent.learners();
-        let (values, terminated, truncated, next) = self.replay.contents();
-        let flags = |flags: &[bool]| Tensor::new(flags.iter().map(|f| f32::from(u8::from(*f))));
-        let mut tensors = vec![
-            (
-                "replay.values".to_string(),
-                Tensor::new(values.iter().copied()),
-            ),
-            ("replay.terminated".to_string(), flags(terminated)),
-            ("replay.truncated".to_string(), flags(truncated)),
-        ];
-        let mut adam_steps = Vec::new();
-        for (name, learner) in &learners {
-            let (first, second, steps) = learner.adam.memory();
-            adam_steps.push(steps);
-            for (what, values) in [
-                ("parameters", &learner.parameters[..]),
-                ("target", &learner.target),
-                ("first", first),
-                ("second", second),
-            ] {
-                let tensor = Tensor::new(values.iter().copied());
-                tensors.push((format!("{name}.{what}"), tensor));
-            }
+    /// Goes on with the training under a stem. The settings and the world must be those that it began with.
+    pub fn resume(
+        stem: impl AsRef<Path>,
+        config: TrainConfig,
+        world: Box<dyn Environment>,
+    ) -> Result<(Training, Saver)> {
+        let stem = stem.as_ref();
+        let state = beside(stem, STATE);
+        let bytes = std::fs::read(&state).map_err(|e| failed("read", &state, e))?;
+        let (header, tensors) = from_bytes::<Header>(FORMAT, VERSION, &bytes, &state)?;
+        if header.config != config {
+            return Err(wrong(&state, "it was begun with other settings"));
         }
-        let mut header = Header {
-            format: FORMAT.into(),
-            version: VERSION,
-            config: self.config.clone(),
-            episode: self.episode,
-            env_steps: self.env_steps,
-            q_scale: self.q_scale,
-            steering: self.steering,
-            updates: self.agent.updates(),
-            adam_steps,
-            replay_next: next,
-            history: self.history.clone(),
-            checksum: String::new(),
+        let mut training = Training::new(config, world)?;
+        let world = training.world();
+        if header.world != world.text()
+            || header.observation != *world.observation_space()
+            || header.action != *world.action_space()
+        {
+            let reason = format!(
+                "it was begun in another world: {}, not {}, or with other observations or actions",
+                header.world,
+                world.text()
+            );
+            return Err(wrong(&state, reason));
+        }
+        let mut memory = Memory {
+            counters: header.counters,
+            ..Memory::default()
         };
-        let bytes = tensors.iter().map(|(name, t)| (name.as_str(), &t.0[..]));
-        header.checksum = checksum(&header, bytes)?;
-        let json = serde_json::to_string(&header).map_err(wrong)?;
-        let metadata = HashMap::from([("ell0".to_string(), json)]);
-        safetensors::serialize(tensors.iter().map(|(n, t)| (n, t)), Some(metadata)).map_err(wrong)
-    }
+        for name in tensors.names() {
+            memory.tensors.insert(name.into(), tensors.take_flat(name)?);
+        }
+        training
+            .agent
+            .restore(memory)
+            .map_err(|e| wrong(&state, e))?;
 
-    /// Goes on from a state.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let damaged = |e: &dyn std::fmt::Display| wrong(format!("truncated or damaged ({e})"));
-        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|e| damaged(&e))?;
-        let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(&e))?;
-        let json = metadata
-            .metadata()
-            .as_ref()
-            .and_then(|map| map.get("ell0"))
-            .ok_or_else(|| wrong("a safetensors file of something else"))?;
-        let mut header: Header = serde_json::from_str(json).map_err(|e| damaged(&e))?;
-        if header.format != FORMAT || header.version != VERSION {
-            return Err(wrong(format!(
-                "it is {} {}; this program reads {FORMAT} {VERSION}",
-                header.format, header.version
-            )));
+        let Experience { file, first, rows } = header.replay;
+        let name = REPLAY.get(file);
+        let name = name.ok_or_else(|| wrong(&state, "it names no file of experience"))?;
+        let path = beside(stem, name);
+        let (values, journal) = Journal::read(&path, training.replay.width(), rows)?;
+        let _ = std::fs::remove_file(beside(stem, REPLAY[1 - file]));
+        let restored = training.replay.restored(values, first);
+        training.replay = restored.ok_or_else(|| wrong(&path, "its experience does not fit"))?;
+
+        let path = beside(stem, EPISODES);
+        let (history, lines, sum) = read_lines(&path, &header.episodes)?;
+        if history.len() as u64 != header.episode {
+            return Err(wrong(
+                &path,
+                "it does not hold as many episodes as were trained",
+            ));
         }
-        let written = std::mem::take(&mut header.checksum);
-        let views = tensors.iter().map(|(name, view)| (name, view.data()));
-        if checksum(&header, views)? != written {
-            return Err(wrong("its contents do not match their checksum"));
-        }
-        let numbers = |name: &str| -> Result<Vec<f32>> {
-            let view = tensors.tensor(name).map_err(|e| damaged(&e))?;
-            let chunks = view.data().chunks_exact(4);
-            Ok(chunks
-                .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-                .collect())
-        };
-        let mut training = Training::new(header.config)?;
-        let mut steps = header.adam_steps.iter();
-        for (name, learner) in training.agent.learners_mut() {
-            let size = learner.parameters.len();
-            let read = |what: &str| -> Result<Vec<f32>> {
-                let values = numbers(&format!("{name}.{what}"))?;
-                if values.len() != size {
-                    return Err(wrong(format!(
-                        "{name}.{what} has {} numbers, not {size}",
-                        values.len()
-                    )));
-                }
-                Ok(values)
-            };
-            learner.parameters = read("parameters")?;
-            learner.target = read("target")?;
-            let steps = *steps
-                .next()
-                .ok_or_else(|| wrong("an optimizer is missing"))?;
-            learner.adam = Adam::with_memory(
-                AdamConfig::default(),
-                read("first")?,
-                read("second")?,
-                steps,
-            )?;
-        }
-        training.agent.updates = header.updates;
-        let flags = |name: &str| -> Result<Vec<bool>> {
-            Ok(numbers(name)?.iter().map(|v| *v != 0.0).collect())
-        };
-        training.replay = training
-            .replay
-            .restored(
-                numbers("replay.values")?,
-                flags("replay.terminated")?,
-                flags("replay.truncated")?,
-                header.replay_next,
-            )
-            .ok_or_else(|| wrong("its experience does not fit its environment"))?;
+        training.history = history;
         training.episode = header.episode;
         training.env_steps = header.env_steps;
         training.q_scale = header.q_scale;
         training.steering = header.steering;
-        training.history = header.history;
-        Ok(training)
+        let saver = Saver {
+            stem: stem.into(),
+            journal,
+            experience: header.replay,
+            named: file,
+            lines,
+            length: header.episodes.bytes,
+            sum,
+            written: training.history.len(),
+            last: training.history.last().cloned(),
+        };
+        Ok((training, saver))
     }
 }

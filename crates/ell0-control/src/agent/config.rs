@@ -1,114 +1,99 @@
-//! The settings of TD3, and of DDPG.
+//! The settings of training.
 
+use ell0::network::NoisePer;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use super::{ActorKind, AlgorithmConfig, Td3Config};
+use crate::error::{Result, require_parameter};
 
-/// The settings of an update.
+/// The settings of training.
 ///
 /// | parameter | default | meaning |
 /// | --- | --- | --- |
-/// | `discount` | 0.99 | worth of the next step's return |
-/// | `tau` | 0.005 | share of the networks that their targets take over at a time |
-/// | `twin` | yes | two critics, of which the lower is believed; no: one, as in DDPG |
-/// | `policy_delay` | 2 | updates of the critics for one of the policy; 1 in DDPG |
-/// | `smoothing` | 0.2 | noise on the actions of the target policy, relative to their range; 0 in DDPG |
-/// | `smoothing_clip` | 0.5 | its greatest size, relative to the range |
-/// | `critic_rate` | 3e-4 | learning rate of the critics |
-/// | `actor_rate` | 3e-4 | learning rate of the policy's weights |
-/// | `gate_rate` | as `actor_rate` | learning rate of the policy's gates |
-/// | `truncation_ends` | no | whether the bootstrap is cut where an episode was only cut off (the published code does) |
-/// | `sampled_targets` | no | whether gates are drawn in the target policy, too (the published code does) |
-/// | `batch` | 256 | rows of a batch |
-/// | `critic_hidden` | 256, 256 | hidden widths of the critics |
+/// | `environment` | pendulum(g=9.81) | name of the world where it acts |
+/// | `policy` | polynomial(3) | what acts: see [`ActorKind`] |
+/// | `episodes` | 250 | episodes in all |
+/// | `random_episodes` | 25 | episodes of random actions at the beginning |
+/// | `updates_after` | 50 | episodes without updates at the beginning |
+/// | `updates` | 200 | updates after each episode |
+/// | `exploration` | 0.1 | deviation of the noise on actions, relative to half their range |
+/// | `lambda` | 1e-3 | price of an open gate, relative to the mean size of Q |
+/// | `lambda_from`, `lambda_full` | 100, 150 | episodes between which the price rises to its full value |
+/// | `relative_lambda` | yes | whether the price is relative to Q; no: as it stands |
+/// | `scale_inputs` | yes | whether a dictionary sees observations scaled to their range |
+/// | `gates` | row | whether the gates of a dictionary are drawn for each row, or for each batch |
+/// | `terms` | none | number of terms that the price is steered to |
+/// | `replay` | 1,000,000 | transitions that are remembered |
+/// | `seed` | 0 | of everything random |
+/// | `agent` | [`Td3Config`] with critics of width 64, rates 1e-3 (policy) and 5e-3 (gates) | the updates |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs, reason = "the table above documents every field")]
-pub struct Td3Config {
-    pub discount: f64,
-    pub tau: f64,
-    pub twin: bool,
-    pub policy_delay: u64,
-    pub smoothing: f64,
-    pub smoothing_clip: f64,
-    pub critic_rate: f64,
-    pub actor_rate: f64,
-    pub gate_rate: Option<f64>,
-    pub truncation_ends: bool,
-    pub sampled_targets: bool,
-    pub batch: usize,
-    pub critic_hidden: Vec<usize>,
+pub struct TrainConfig {
+    pub environment: String,
+    pub policy: String,
+    pub episodes: u64,
+    pub random_episodes: u64,
+    pub updates_after: u64,
+    pub updates: u64,
+    pub exploration: f64,
+    pub lambda: f64,
+    pub lambda_from: u64,
+    pub lambda_full: u64,
+    pub relative_lambda: bool,
+    pub scale_inputs: bool,
+    pub gates: NoisePer,
+    pub terms: Option<usize>,
+    pub replay: usize,
+    pub seed: u64,
+    pub agent: AlgorithmConfig,
 }
 
-impl Default for Td3Config {
+impl Default for TrainConfig {
     fn default() -> Self {
-        Td3Config {
-            discount: 0.99,
-            tau: 0.005,
-            twin: true,
-            policy_delay: 2,
-            smoothing: 0.2,
-            smoothing_clip: 0.5,
-            critic_rate: 3e-4,
-            actor_rate: 3e-4,
-            gate_rate: None,
-            truncation_ends: false,
-            sampled_targets: false,
-            batch: 256,
-            critic_hidden: vec![256, 256],
+        TrainConfig {
+            environment: "pendulum(g=9.81)".into(),
+            policy: "polynomial(3)".into(),
+            episodes: 250,
+            random_episodes: 25,
+            updates_after: 50,
+            updates: 200,
+            exploration: 0.1,
+            lambda: 1e-3,
+            lambda_from: 100,
+            lambda_full: 150,
+            relative_lambda: true,
+            scale_inputs: true,
+            gates: NoisePer::Row,
+            terms: None,
+            replay: 1_000_000,
+            seed: 0,
+            agent: AlgorithmConfig::Td3(Td3Config {
+                critic_hidden: vec![64, 64],
+                actor_rate: 1e-3,
+                gate_rate: Some(5e-3),
+                ..Td3Config::default()
+            }),
         }
     }
 }
 
-impl Td3Config {
-    /// Deep deterministic policy gradients (Lillicrap et al. 2015): the same with one critic, no delay, no smoothing.
-    pub fn ddpg() -> Self {
-        Td3Config {
-            twin: false,
-            policy_delay: 1,
-            smoothing: 0.0,
-            ..Td3Config::default()
+impl TrainConfig {
+    /// The policy that these settings ask for.
+    pub fn kind(&self) -> Result<ActorKind> {
+        let mut kind: ActorKind = self.policy.parse()?;
+        if let ActorKind::Dictionary { noise, scaled, .. } = &mut kind {
+            *noise = self.gates;
+            *scaled = self.scale_inputs;
         }
+        Ok(kind)
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        let parameter = |name: &str, value: f64, ok: bool, expected: &'static str| {
-            if ok {
-                Ok(())
-            } else {
-                Err(Error::Parameter {
-                    name: name.into(),
-                    value,
-                    expected,
-                })
-            }
-        };
-        let share = "it must lie in [0, 1]";
-        parameter(
-            "discount",
-            self.discount,
-            (0.0..=1.0).contains(&self.discount),
-            share,
-        )?;
-        parameter("tau", self.tau, (0.0..=1.0).contains(&self.tau), share)?;
-        let size = "it must be finite and not negative";
-        for (name, value) in [
-            ("smoothing", self.smoothing),
-            ("smoothing_clip", self.smoothing_clip),
-        ] {
-            parameter(name, value, value >= 0.0 && value.is_finite(), size)?;
+        for (name, value) in [("exploration", self.exploration), ("lambda", self.lambda)] {
+            let ok = value >= 0.0 && value.is_finite();
+            require_parameter(name, value, ok, "it must be finite and not negative")?;
         }
-        for (name, value) in [
-            ("critic_rate", self.critic_rate),
-            ("actor_rate", self.actor_rate),
-            ("gate_rate", self.gate_rate.unwrap_or(self.actor_rate)),
-        ] {
-            let ok = value > 0.0 && value.is_finite();
-            parameter(name, value, ok, "it must be positive and finite")?;
-        }
-        let one = "it must be at least 1";
-        let delay = self.policy_delay;
-        parameter("policy_delay", delay as f64, delay >= 1, one)?;
-        parameter("batch", self.batch as f64, self.batch >= 1, one)
+        Ok(())
     }
 }

@@ -1,22 +1,25 @@
 //! Agents: what learns to act.
 //!
 //! - [`Actor`]: a policy with parameters, a network or a dictionary; it knows nothing of how it is trained.
-//! - [`Training`]: the loop of episodes and updates.
-//! - [`Td3`]: one update of twin delayed deep deterministic policy gradients; DDPG by its switches.
+//! - [`Training`]: the loop of episodes and updates; [`Saver`] and [`Training::resume`]: the same over interruptions.
+//! - [`Algorithm`]: how a policy learns from a batch; [`Td3`] (DDPG by its switches).
+//! - [`prune`] and [`fine_tune`]: what can be done after training.
 
 mod actor;
+mod algorithm;
 mod checkpoint;
 mod config;
-mod export;
+mod exploring;
+mod head;
+mod record;
 mod refine;
-mod td3;
 mod training;
 
-pub use actor::{Actor, ActorKind, ActorPass};
-pub use config::Td3Config;
-pub use refine::{Refined, fine_tune, prune};
-pub use td3::{Noise, Td3, UpdateRecord};
-pub use training::{EpisodeRecord, PolicyText, TrainConfig, Training};
-
-#[cfg(test)]
-mod tests;
+pub use actor::{Actor, ActorKind, ActorPass, POLICY_FORMAT, TermName};
+pub use algorithm::{Algorithm, AlgorithmConfig, Memory, Noise, Td3, Td3Config, UpdateRecord};
+pub use checkpoint::Saver;
+pub use config::TrainConfig;
+pub use head::Head;
+pub use record::EpisodeRecord;
+pub use refine::{FineTuneConfig, PruneConfig, Refined, fine_tune, prune};
+pub use training::Training;

@@ -2,11 +2,12 @@
 
 use ell0::rng::Stream;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::Actor;
 use crate::{
-    environment::make,
-    error::Result,
+    environment::{Environment, Start},
+    error::{Result, require_parameter},
     evaluation::{Return, evaluate},
 };
 
@@ -19,31 +20,76 @@ pub struct Refined {
     pub env_steps: u64,
 }
 
-/// Random initial states, the same for all candidates: not those that policies are compared on.
-fn starts(environment: &str, count: u64, stream: &Stream) -> Result<Vec<Vec<f64>>> {
-    let mut world = make(environment)?;
-    Ok((0..count)
-        .map(|k| {
-            world.reset(&mut stream.at(k));
-            world.state().to_vec()
-        })
-        .collect())
+/// How terms are dropped.
+///
+/// | parameter | default | meaning |
+/// | --- | --- | --- |
+/// | `threshold` | 0.1 | only terms whose coefficient is below this share of the largest are tried |
+/// | `tolerance` | 0 | share of its size by which the mean return may fall |
+/// | `starts` | 250 | random starts that it is measured on |
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs, reason = "the table above documents every field")]
+pub struct PruneConfig {
+    pub threshold: f64,
+    pub tolerance: f64,
+    pub starts: u64,
 }
 
-/// Drops terms one after the other, the least important first, as long as the mean return from `count` random initial states does not fall by more than `tolerance` of its size.
-/// Only terms whose coefficient is below `threshold` of the largest are tried.
+impl Default for PruneConfig {
+    fn default() -> Self {
+        PruneConfig {
+            threshold: 0.1,
+            tolerance: 0.0,
+            starts: 250,
+        }
+    }
+}
+
+/// How coefficients are tuned.
+///
+/// | parameter | default | meaning |
+/// | --- | --- | --- |
+/// | `generations` | 30 | generations of candidates |
+/// | `starts` | 250 | random starts that they are measured on |
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs, reason = "the table above documents every field")]
+pub struct FineTuneConfig {
+    pub generations: usize,
+    pub starts: u64,
+}
+
+impl Default for FineTuneConfig {
+    fn default() -> Self {
+        FineTuneConfig {
+            generations: 30,
+            starts: 250,
+        }
+    }
+}
+
+/// Drops terms one after the other, the least important first, as long as the mean return from random starts of `stream` does not fall by more than the tolerance. The starts are the same for all candidates, and
+/// not those that policies are compared on.
 pub fn prune(
     actor: &Actor,
-    environment: &str,
-    threshold: f64,
-    tolerance: f64,
-    count: u64,
+    world: &dyn Environment,
+    config: &PruneConfig,
     stream: &Stream,
 ) -> Result<Refined> {
-    let states = starts(environment, count, stream)?;
+    let PruneConfig {
+        threshold,
+        tolerance,
+        starts,
+    } = *config;
+    let share = "it must be finite and not negative";
+    for (name, value) in [("threshold", threshold), ("tolerance", tolerance)] {
+        require_parameter(name, value, value >= 0.0 && value.is_finite(), share)?;
+    }
+    let starts = Start::drawn(stream, starts);
     let mut env_steps = 0;
     let mut worth = |actor: &Actor| -> Result<f64> {
-        let Return { mean, steps, .. } = evaluate(environment, actor, &states)?;
+        let Return { mean, steps, .. } = evaluate(world, actor, &starts)?;
         env_steps += steps;
         Ok(mean)
     };
@@ -76,13 +122,12 @@ pub fn prune(
     })
 }
 
-/// Tunes the coefficients that are not zero for the mean return from `count` random initial states: generations of `2·terms + 8` candidates around a mean, which moves to the
-/// average of the best quarter (the cross-entropy method, with a deviation for each coefficient).
+/// Tunes the coefficients that are not zero for the mean return from random starts of `stream`: generations of `2·terms + 8` candidates around a mean, which moves to the
+/// average of the best quarter (the cross-entropy method, with a deviation for each coefficient). What it gives is never worse than what it began with, on its own starts.
 pub fn fine_tune(
     actor: &Actor,
-    environment: &str,
-    generations: usize,
-    count: u64,
+    world: &dyn Environment,
+    config: &FineTuneConfig,
     stream: &Stream,
 ) -> Result<Refined> {
     let Some(start) = actor.scaled_coefficients() else {
@@ -98,7 +143,7 @@ pub fn fine_tune(
             env_steps: 0,
         });
     }
-    let states = starts(environment, count, &stream.split("starts"))?;
+    let starts = Start::drawn(&stream.split("starts"), config.starts);
     let mut mean: Vec<f64> = open.iter().map(|&k| start[k]).collect();
     let mut deviation: Vec<f64> = mean.iter().map(|c| 0.2 * c.abs() + 0.05).collect();
     let with = |values: &[f64]| {
@@ -107,10 +152,10 @@ pub fn fine_tune(
         actor.with_coefficients(&all)
     };
     let first = with(&mean)?;
-    let begin = evaluate(environment, &first, &states)?;
+    let begin = evaluate(world, &first, &starts)?;
     let (mut best, mut env_steps) = ((begin.mean, mean.clone()), begin.steps);
     let candidates = 2 * open.len() + 8;
-    for generation in 0..generations {
+    for generation in 0..config.generations {
         let tries: Vec<(f64, Vec<f64>, u64)> = (0..candidates)
             .into_par_iter()
             .map(|k| {
@@ -121,7 +166,7 @@ pub fn fine_tune(
                     .zip(&deviation)
                     .map(|(m, d)| m + d * rng.normal())
                     .collect();
-                let result = evaluate(environment, &with(&values)?, &states)?;
+                let result = evaluate(world, &with(&values)?, &starts)?;
                 Ok((result.mean, values, result.steps))
             })
             .collect::<Result<_>>()?;

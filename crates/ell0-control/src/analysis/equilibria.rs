@@ -1,25 +1,34 @@
 //! States that a map does not change, and what happens near them.
 
 use ell0::rng::Stream;
+use serde::{Deserialize, Serialize};
 
 use super::{
-    linear::{self, Matrix},
-    map::{Map, Plant},
+    linear,
+    map::Map,
+    plant::Plant,
+    value::{Complex, Matrix, Stability},
 };
 
 /// A state that stays as it is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Equilibrium {
     /// Where.
     pub state: Vec<f64>,
     /// Derivatives of the map there, row by row.
     pub jacobian: Matrix,
-    /// Eigenvalues (real, imaginary), the largest first.
-    pub eigenvalues: Vec<(f64, f64)>,
-    /// Whether all of them are inside the unit circle.
-    pub stable: bool,
-    /// Whether the eigenvalues tell: not if one is on the unit circle, up to rounding, or the map has a jump or a corner here.
-    pub decided: bool,
+    /// Eigenvalues, the largest first.
+    pub eigenvalues: Vec<Complex>,
+    /// Whether all of them are inside the unit circle; undecided if one is on it, up to rounding, or the map has a jump or a corner here.
+    pub stability: Stability,
+}
+
+impl Equilibrium {
+    /// Whether it is stable for sure.
+    #[must_use]
+    pub fn is_stable(&self) -> bool {
+        self.stability == Stability::Stable
+    }
 }
 
 /// Starts of Newton's method.
@@ -29,9 +38,9 @@ const STARTS: u64 = 2000;
 pub const MOST_EQUILIBRIA: usize = 50;
 
 /// Newton's method for F(x) = x from a start; none if it leads nowhere.
-pub fn newton(plant: &Plant, map: &Map, start: &[f64]) -> Option<Vec<f64>> {
+pub(super) fn newton(plant: &Plant, map: &Map, start: &[f64]) -> Option<Vec<f64>> {
     let mut x = start.to_vec();
-    let scale: Vec<f64> = plant.bounds.iter().map(|b| b.1 - b.0).collect();
+    let scale: Vec<f64> = plant.states.iter().map(|s| s.bounds.width()).collect();
     for _ in 0..50 {
         let (next, mut slopes) = map.jacobian(&x);
         let residual = plant.difference(&next, &x);
@@ -60,19 +69,25 @@ pub fn newton(plant: &Plant, map: &Map, start: &[f64]) -> Option<Vec<f64>> {
 fn classify(map: &Map, state: Vec<f64>) -> Option<Equilibrium> {
     let (_, jacobian) = map.jacobian(&state);
     let eigenvalues = linear::eigenvalues(&jacobian)?;
-    let smooth = map.is_smooth(&state);
-    let stable = smooth && linear::is_stable(&jacobian);
-    let decided = smooth && (stable || linear::spectral_radius(&jacobian) > 1.0 + 1e-9);
+    let stability = if !map.is_smooth(&state) {
+        Stability::Undecided
+    } else if linear::is_stable(&jacobian) {
+        Stability::Stable
+    } else if linear::spectral_radius(&jacobian) > 1.0 + 1e-9 {
+        Stability::Unstable
+    } else {
+        Stability::Undecided
+    };
     Some(Equilibrium {
         state,
-        jacobian,
+        jacobian: Matrix::from_rows(jacobian),
         eigenvalues,
-        stable,
-        decided,
+        stability,
     })
 }
 
 /// Equilibria within the plant's bounds, by Newton's method from many starts: the stable ones first.
+#[must_use]
 pub fn equilibria(plant: &Plant, map: &Map) -> Vec<Equilibrium> {
     let stream = Stream::new(0).split("equilibria");
     let mut found: Vec<Equilibrium> = Vec::new();
@@ -82,9 +97,9 @@ pub fn equilibria(plant: &Plant, map: &Map) -> Vec<Equilibrium> {
         let start: Vec<f64> = match k {
             0 => middle.clone(),
             _ => plant
-                .bounds
+                .states
                 .iter()
-                .map(|(low, high)| low + (high - low) * rng.uniform())
+                .map(|s| s.bounds.at(rng.uniform()))
                 .collect(),
         };
         let Some(x) = newton(plant, map, &start) else {
@@ -100,25 +115,20 @@ pub fn equilibria(plant: &Plant, map: &Map) -> Vec<Equilibrium> {
         if residual.iter().all(|r| r.abs() < 1e-14) {
             x = tidy;
         }
-        let inside = x
-            .iter()
-            .zip(&plant.bounds)
-            .all(|(x, (low, high))| (low - 1e-9..=high + 1e-9).contains(x));
-        let known = found.iter().any(|e| {
-            let apart = plant.difference(&e.state, &x);
-            apart
-                .iter()
-                .zip(&plant.bounds)
-                .all(|(d, (low, high))| d.abs() < 1e-6 * (high - low))
+        let inside = x.iter().zip(&plant.states).all(|(x, s)| {
+            let bounds = s.bounds;
+            (bounds.low - 1e-9..=bounds.high + 1e-9).contains(x)
         });
+        let known = |e: &Equilibrium| plant.is_small(&plant.difference(&e.state, &x), 1e-6);
+        let known = found.iter().any(known);
         if inside && !known && found.len() < MOST_EQUILIBRIA {
             found.extend(classify(map, x));
         }
     }
     found.sort_by(|a, b| {
         let distance = |e: &Equilibrium| e.state.iter().map(|v| v * v).sum::<f64>();
-        b.stable
-            .cmp(&a.stable)
+        b.is_stable()
+            .cmp(&a.is_stable())
             .then(distance(a).total_cmp(&distance(b)))
     });
     found

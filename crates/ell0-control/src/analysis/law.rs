@@ -5,18 +5,23 @@ use ell0::{
     rng::Stream,
 };
 
-use super::linear::{self, Matrix};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    linear::{self, Rows},
+    value::{Complex, Stability},
+};
 use crate::error::{Error, Result};
 
 /// A fixed point of a law.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FixedPoint {
     /// Where.
     pub state: Vec<f64>,
-    /// Eigenvalues (real, imaginary) of the Jacobian, the largest first.
-    pub eigenvalues: Vec<(f64, f64)>,
-    /// Whether what is near stays near and comes closer.
-    pub stable: bool,
+    /// Eigenvalues of the Jacobian, the largest first.
+    pub eigenvalues: Vec<Complex>,
+    /// Whether what is near comes closer.
+    pub stability: Stability,
 }
 
 /// A law of states with its derivatives.
@@ -34,17 +39,13 @@ impl Law {
     /// A law whose inputs are all states; others are held at 0.
     pub fn new(model: &Model) -> Result<Self> {
         if model.dynamics() == Dynamics::Regression {
-            return Err(Error::Analysis(
-                "this model is no law of states: a policy needs --env or --model to be analysed with; a law comes from `ell0 fit`".into(),
-            ));
+            return Err(Error::NotALaw);
         }
         let places: Vec<usize> = model
             .targets()
             .map(|t| {
                 let at = model.inputs().iter().position(|i| i == t);
-                at.ok_or_else(|| {
-                    Error::Analysis(format!("the target `{t}` is not one of the inputs"))
-                })
+                at.ok_or_else(|| Error::NotAState { target: t.into() })
             })
             .collect::<Result<_>>()?;
         let slopes = model
@@ -83,7 +84,7 @@ impl Law {
         self.rates.iter().map(|e| e.evaluate_row(&row)).collect()
     }
 
-    fn jacobian(&self, state: &[f64]) -> Matrix {
+    fn jacobian(&self, state: &[f64]) -> Rows {
         let row = self.row(state);
         self.slopes
             .iter()
@@ -152,13 +153,24 @@ impl Law {
                 }
             });
             if let Some(eigenvalues) = linear::eigenvalues(&self.jacobian(&x)) {
-                let stable = eigenvalues
+                let beyond = |z: &Complex| if map { z.abs() - 1.0 } else { z.re };
+                let largest = eigenvalues
                     .iter()
-                    .all(|z| if map { z.0.hypot(z.1) < 1.0 } else { z.0 < 0.0 });
+                    .map(beyond)
+                    .fold(f64::NEG_INFINITY, f64::max);
+                // On the limit, up to rounding, the linear part does not tell.
+                let size = eigenvalues.iter().map(|z| z.abs()).fold(1.0, f64::max);
+                let stability = if largest < 0.0 {
+                    Stability::Stable
+                } else if largest > 1e-9 * size {
+                    Stability::Unstable
+                } else {
+                    Stability::Undecided
+                };
                 found.push(FixedPoint {
                     state: x,
                     eigenvalues,
-                    stable,
+                    stability,
                 });
             }
         }

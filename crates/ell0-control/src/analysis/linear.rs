@@ -2,27 +2,29 @@
 
 use faer::{Mat, linalg::solvers::Solve};
 
-/// A square matrix, row by row.
-pub type Matrix = Vec<Vec<f64>>;
+use super::value::Complex;
+
+/// A matrix, row by row.
+pub type Rows = Vec<Vec<f64>>;
 
 fn to_faer(a: &[Vec<f64>]) -> Mat<f64> {
     Mat::from_fn(a.len(), a.first().map_or(0, Vec::len), |i, j| a[i][j])
 }
 
-/// Eigenvalues (real, imaginary), the largest first; none if they cannot be computed.
-pub fn eigenvalues(a: &[Vec<f64>]) -> Option<Vec<(f64, f64)>> {
+/// Eigenvalues, the largest first; none if they cannot be computed.
+pub fn eigenvalues(a: &[Vec<f64>]) -> Option<Vec<Complex>> {
     if a.iter().flatten().any(|v| !v.is_finite()) {
         return None;
     }
-    let mut values: Vec<(f64, f64)> = to_faer(a)
+    let mut values: Vec<Complex> = to_faer(a)
         .eigenvalues()
         .ok()?
         .into_iter()
-        .map(|z| (z.re, z.im))
+        .map(|z| Complex { re: z.re, im: z.im })
         .collect();
     values.sort_by(|x, y| {
-        let size = |z: &(f64, f64)| z.0.hypot(z.1);
-        size(y).total_cmp(&size(x)).then(y.1.total_cmp(&x.1))
+        let larger = y.abs().total_cmp(&x.abs());
+        larger.then(y.im.total_cmp(&x.im))
     });
     Some(values)
 }
@@ -30,7 +32,7 @@ pub fn eigenvalues(a: &[Vec<f64>]) -> Option<Vec<(f64, f64)>> {
 /// The largest absolute value of an eigenvalue; infinite if there is none.
 pub fn spectral_radius(a: &[Vec<f64>]) -> f64 {
     eigenvalues(a).map_or(f64::INFINITY, |values| {
-        values.iter().fold(0.0, |m, z| z.0.hypot(z.1).max(m))
+        values.iter().fold(0.0, |m, z| z.abs().max(m))
     })
 }
 
@@ -48,7 +50,7 @@ pub fn solve(a: &[Vec<f64>], b: &[f64]) -> Option<Vec<f64>> {
 }
 
 /// a⁻¹; none if a is singular.
-pub fn inverse(a: &[Vec<f64>]) -> Option<Matrix> {
+pub fn inverse(a: &[Vec<f64>]) -> Option<Rows> {
     let n = a.len();
     let columns: Vec<Vec<f64>> = (0..n)
         .map(|k| {
@@ -68,7 +70,7 @@ pub fn inverse(a: &[Vec<f64>]) -> Option<Matrix> {
 }
 
 /// a·b.
-pub fn product(a: &[Vec<f64>], b: &[Vec<f64>]) -> Matrix {
+pub fn product(a: &[Vec<f64>], b: &[Vec<f64>]) -> Rows {
     let columns = b.first().map_or(0, Vec::len);
     a.iter()
         .map(|row| {
@@ -80,7 +82,7 @@ pub fn product(a: &[Vec<f64>], b: &[Vec<f64>]) -> Matrix {
 }
 
 /// aᵀ.
-pub fn transpose(a: &[Vec<f64>]) -> Matrix {
+pub fn transpose(a: &[Vec<f64>]) -> Rows {
     let columns = a.first().map_or(0, Vec::len);
     (0..columns)
         .map(|j| a.iter().map(|row| row[j]).collect())
@@ -96,7 +98,7 @@ pub fn quadratic(p: &[Vec<f64>], d: &[f64]) -> f64 {
 }
 
 /// The lower triangular l with l·lᵀ = a; none if a is not positive definite.
-pub fn cholesky(a: &[Vec<f64>]) -> Option<Matrix> {
+pub fn cholesky(a: &[Vec<f64>]) -> Option<Rows> {
     let n = a.len();
     let mut l = vec![vec![0.0; n]; n];
     for i in 0..n {
@@ -116,7 +118,7 @@ pub fn cholesky(a: &[Vec<f64>]) -> Option<Matrix> {
 }
 
 /// p with p = aᵀ·p·a + q: the discrete Lyapunov equation, by doubling. None if a is not stable.
-pub fn lyapunov(a: &[Vec<f64>], q: &[Vec<f64>]) -> Option<Matrix> {
+pub fn lyapunov(a: &[Vec<f64>], q: &[Vec<f64>]) -> Option<Rows> {
     if !is_stable(a) {
         return None;
     }
@@ -164,6 +166,6 @@ mod tests {
         let unit = product(&p, &inverse(&p).expect("regular"));
         assert!((unit[0][0] - 1.0).abs() < 1e-12 && unit[0][1].abs() < 1e-12);
         let turn = eigenvalues(&[vec![0.0, -2.0], vec![2.0, 0.0]]).expect("eigenvalues");
-        assert!((turn[0].1 - 2.0).abs() < 1e-12 && (turn[1].1 + 2.0).abs() < 1e-12);
+        assert!((turn[0].im - 2.0).abs() < 1e-12 && (turn[1].im + 2.0).abs() < 1e-12);
     }
 }

@@ -5,7 +5,8 @@ use ell0::equation::Model;
 use super::{
     equilibria::{Equilibrium, newton},
     linear,
-    map::Plant,
+    plant::Plant,
+    value::Range,
 };
 use crate::error::Result;
 
@@ -23,11 +24,7 @@ fn stable_with(plant: &Plant, policy: &Model, gain: f64, state: &mut Vec<f64>) -
     };
     // Another equilibrium is not the same one moved.
     let apart = plant.difference(&moved, state);
-    let near = apart
-        .iter()
-        .zip(&plant.bounds)
-        .all(|(d, (low, high))| d.abs() < 0.05 * (high - low));
-    if !near {
+    if !plant.is_small(&apart, 0.05) {
         return Ok(false);
     }
     *state = moved;
@@ -40,8 +37,8 @@ pub fn gain_margin(
     plant: &Plant,
     policy: &Model,
     equilibrium: &Equilibrium,
-) -> Result<Option<(f64, f64)>> {
-    if !equilibrium.stable {
+) -> Result<Option<Range>> {
+    if !equilibrium.is_stable() {
         return Ok(None);
     }
     let side = |factor: f64| -> Result<f64> {
@@ -68,7 +65,7 @@ pub fn gain_margin(
         }
         Ok(good)
     };
-    Ok(Some((side(0.97)?, side(1.03)?)))
+    Ok(Some(Range::new(side(0.97)?, side(1.03)?)))
 }
 
 /// The largest number of steps that actions may come late without making the equilibrium unstable, up to 100; none for one that is not stable.
@@ -77,7 +74,7 @@ pub fn tolerated_delay(
     policy: &Model,
     equilibrium: &Equilibrium,
 ) -> Result<Option<usize>> {
-    if !equilibrium.stable {
+    if !equilibrium.is_stable() {
         return Ok(None);
     }
     let (n, m) = (plant.states.len(), plant.actions.len());

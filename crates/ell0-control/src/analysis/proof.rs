@@ -8,14 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ell0::equation::{Arithmetic, Interval};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
-use super::{
-    linear::{self, Matrix},
-    map::Map,
-};
+use super::{linear, map::Map, value::Matrix};
 
 /// What is to be proved: V falls on {V ≤ level}.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// The equilibrium x*.
     pub centre: Vec<f64>,
@@ -40,7 +38,46 @@ pub enum Verdict {
     /// A state in the set where V does not fall.
     Refuted(Vec<f64>),
     /// Neither: the reason.
-    Open(&'static str),
+    Open(NotProved),
+}
+
+/// Why nothing could be proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotProved {
+    /// There is nothing to prove.
+    #[error("the equilibrium is not stable")]
+    NotStable,
+    /// No quadratic function falls near the equilibrium.
+    #[error("the Lyapunov equation has no solution")]
+    NoSolution,
+    /// The matrix has no inverse.
+    #[error("the matrix is singular")]
+    Singular,
+    /// Every level that was tried has a counter-example.
+    #[error("a state refutes every level")]
+    Refuted,
+    /// The claim makes no sense.
+    #[error("the matrix is not positive definite and symmetric")]
+    NotDefinite,
+    /// The claim makes no sense.
+    #[error("the level is not positive")]
+    NoLevel,
+    /// The set is too large for the numbers.
+    #[error("no box around the set can be verified")]
+    NoBox,
+    /// The equilibrium itself cannot be enclosed.
+    #[error("no neighbourhood of the equilibrium can be proved")]
+    NoNeighbourhood,
+    /// It would take too long.
+    #[error("it would take too many boxes")]
+    TooManyBoxes,
+    /// Boxes do not help any more.
+    #[error("a box is too small to divide")]
+    TooSmall,
+    /// What stopped it is said elsewhere.
+    #[error("another part failed")]
+    Stopped,
 }
 
 /// Parts of each dimension at the beginning; their number does not depend on the number of cores, so neither does the count of boxes.
@@ -48,9 +85,6 @@ const PARTS: usize = 32;
 
 /// A box is not divided beyond this share of the whole set.
 const SMALLEST: f64 = 1e-6;
-
-/// Why a part was not looked at to its end.
-const STOPPED: &str = "another part failed";
 
 struct Prover<'a> {
     map: &'a Map,
@@ -101,19 +135,22 @@ fn positive_definite(mut a: Vec<Vec<Interval>>) -> bool {
     true
 }
 
+/// A matrix of intervals that are points.
+fn points(p: &Matrix) -> Vec<Vec<Interval>> {
+    let rows = p.rows().iter();
+    rows.map(|row| row.iter().map(|v| Interval::point(*v)).collect())
+        .collect()
+}
+
 /// Half the widths of a box that is verified to hold {V ≤ c}: V ≥ c·dᵢ²/rᵢ² for each i, because P less c/rᵢ² on its i-th place of the diagonal is still positive definite.
 fn reach(claim: &Claim) -> Option<Vec<f64>> {
-    let inverse = linear::inverse(&claim.p)?;
-    let n = claim.p.len();
+    let inverse = linear::inverse(claim.p.rows())?;
+    let n = claim.p.rows().len();
     let one = |i: usize| {
         // The set reaches √(c·(P⁻¹)ᵢᵢ); a little more is easier to verify.
         let mut r = (claim.level * inverse[i][i]).max(0.0).sqrt() * (1.0 + 1e-6);
         for _ in 0..20 {
-            let mut less: Vec<Vec<Interval>> = claim
-                .p
-                .iter()
-                .map(|row| row.iter().map(|v| Interval::point(*v)).collect())
-                .collect();
+            let mut less = points(&claim.p);
             let square = Interval::point(r).multiply(Interval::point(r));
             less[i][i] = less[i][i].subtract(Interval::point(claim.level).divide(square));
             if r.is_finite() && r > 0.0 && positive_definite(less) {
@@ -127,23 +164,19 @@ fn reach(claim: &Claim) -> Option<Vec<f64>> {
 }
 
 /// Proves a claim, or says why it could not, with at most so many boxes.
+#[must_use]
 pub fn prove(map: &Map, claim: &Claim, most_boxes: u64) -> Verdict {
     let n = claim.centre.len();
-    let shape = claim.p.len() == n && claim.p.iter().all(|row| row.len() == n);
+    let shape = claim.p.rows().len() == n && claim.p.rows().iter().all(|row| row.len() == n);
     let symmetric = shape && (0..n).all(|i| (0..i).all(|j| claim.p[i][j] == claim.p[j][i]));
-    let exact: Vec<Vec<Interval>> = claim
-        .p
-        .iter()
-        .map(|row| row.iter().map(|v| Interval::point(*v)).collect())
-        .collect();
-    if !symmetric || !positive_definite(exact) {
-        return Verdict::Open("the matrix is not positive definite and symmetric");
+    if !symmetric || !positive_definite(points(&claim.p)) {
+        return Verdict::Open(NotProved::NotDefinite);
     }
     if !(claim.level > 0.0 && claim.level.is_finite()) {
-        return Verdict::Open("the level is not positive");
+        return Verdict::Open(NotProved::NoLevel);
     }
     let Some(reach) = reach(claim) else {
-        return Verdict::Open("no box around the set can be verified");
+        return Verdict::Open(NotProved::NoBox);
     };
     let mut prover = Prover {
         map,
@@ -155,7 +188,7 @@ pub fn prove(map: &Map, claim: &Claim, most_boxes: u64) -> Verdict {
         over: AtomicBool::new(false),
     };
     let Some(inner_radius) = prover.inner_proof() else {
-        return Verdict::Open("no neighbourhood of the equilibrium can be proved");
+        return Verdict::Open(NotProved::NoNeighbourhood);
     };
     let cells = PARTS.pow(n.min(4) as u32);
     let found: Vec<Part> = (0..cells)
@@ -169,7 +202,9 @@ pub fn prove(map: &Map, claim: &Claim, most_boxes: u64) -> Verdict {
             Part::Proved(size) => smallest = smallest.min(size),
             Part::Refuted(state) => return Verdict::Refuted(state),
             // What stopped the others, not that it did.
-            Part::Open(reason) if open.is_none() || reason != STOPPED => open = Some(reason),
+            Part::Open(reason) if open.is_none() || reason != NotProved::Stopped => {
+                open = Some(reason)
+            }
             Part::Open(_) => {}
         }
     }
@@ -186,7 +221,7 @@ pub fn prove(map: &Map, claim: &Claim, most_boxes: u64) -> Verdict {
 enum Part {
     Proved(f64),
     Refuted(Vec<f64>),
-    Open(&'static str),
+    Open(NotProved),
 }
 
 impl Prover<'_> {
@@ -229,7 +264,7 @@ impl Prover<'_> {
             for slack in slacks.iter().map(|s| s * least) {
                 let mut fall = vec![vec![Interval::point(0.0); n]; n];
                 for a in 0..n {
-                    let pj = times(&self.claim.p, &columns[a]);
+                    let pj = times(self.claim.p.rows(), &columns[a]);
                     for b in 0..n {
                         let diagonal = if a == b { slack } else { 0.0 };
                         fall[b][a] = Interval::point(self.claim.p[b][a])
@@ -245,7 +280,7 @@ impl Prover<'_> {
                     return Some(0.0);
                 }
                 // −μ|d|² + 2|d||JᵀPr| + rᵀPr < 0 beyond this distance.
-                let pr = times(&self.claim.p, &residual);
+                let pr = times(self.claim.p.rows(), &residual);
                 let norm =
                     |v: &[Interval]| v.iter().map(|x| x.magnitude().powi(2)).sum::<f64>().sqrt();
                 let jpr: Vec<Interval> = columns.iter().map(|c| dot(c, &pr)).collect();
@@ -275,11 +310,11 @@ impl Prover<'_> {
         let mut stack = vec![start];
         while let Some(sides) = stack.pop() {
             if self.over.load(Ordering::Relaxed) {
-                return Part::Open(STOPPED);
+                return Part::Open(NotProved::Stopped);
             }
             if self.boxes.fetch_add(1, Ordering::Relaxed) >= self.most_boxes {
                 self.over.store(true, Ordering::Relaxed);
-                return Part::Open("it would take too many boxes");
+                return Part::Open(NotProved::TooManyBoxes);
             }
             let share = |k: usize| 0.5 * (sides[k].1 - sides[k].0) / self.reach[k];
             match self.look(&sides) {
@@ -291,7 +326,7 @@ impl Prover<'_> {
                 Look::Divide(k) => {
                     if share(k) < SMALLEST {
                         self.over.store(true, Ordering::Relaxed);
-                        return Part::Open("a box is too small to divide");
+                        return Part::Open(NotProved::TooSmall);
                     }
                     let (low, high) = sides[k];
                     let between = low + 0.5 * (high - low);
@@ -309,7 +344,7 @@ impl Prover<'_> {
 
     /// Looks at the box of offsets from x* with these sides.
     fn look(&self, sides: &[(f64, f64)]) -> Look {
-        let (p, n) = (&self.claim.p, sides.len());
+        let (p, n) = (self.claim.p.rows(), sides.len());
         let middle: Vec<f64> = sides.iter().map(|s| s.0 + 0.5 * (s.1 - s.0)).collect();
         // From the middle to the farther side, rounded up.
         let half: Vec<f64> = sides

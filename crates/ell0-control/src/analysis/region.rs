@@ -2,16 +2,19 @@
 
 use ell0::rng::Stream;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::{
     equilibria::Equilibrium,
-    linear::{self, Matrix},
-    map::{Map, Plant},
-    proof::{Claim, Verdict, prove},
+    linear::{self, Rows},
+    map::Map,
+    plant::Plant,
+    proof::{Claim, NotProved, Verdict, prove},
+    value::Matrix,
 };
 
 /// A set that is proved to be left by no trajectory, and on which V falls until the equilibrium is reached.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProvedRegion {
     /// The claim.
     pub claim: Claim,
@@ -27,6 +30,34 @@ pub struct ProvedRegion {
     pub volume: f64,
     /// Level that sampling would have allowed.
     pub sampled_level: f64,
+}
+
+impl ProvedRegion {
+    /// The edge of the set in the plane of the first two states, all others as at the equilibrium: so many points and the first again. With one state, its two ends.
+    #[must_use]
+    pub fn outline(&self, points: usize) -> Vec<[f64; 2]> {
+        let (p, centre) = (self.claim.p.rows(), &self.claim.centre);
+        if p.len() < 2 {
+            let reach = self.reach[0];
+            return vec![[centre[0] - reach, 0.0], [centre[0] + reach, 0.0]];
+        }
+        // d = √c·L⁻ᵀ·(cos, sin), where P = L·Lᵀ in the plane.
+        let plane: Rows = p[..2].iter().map(|row| row[..2].to_vec()).collect();
+        let Some(l) = linear::cholesky(&plane) else {
+            return Vec::new();
+        };
+        let size = self.claim.level.sqrt();
+        let points = points.max(1);
+        (0..=points)
+            .map(|k| {
+                let turn = k as f64 * std::f64::consts::PI / (0.5 * points as f64);
+                let (sin, cos) = turn.sin_cos();
+                let second = sin / l[1][1];
+                let first = (cos - l[1][0] * second) / l[0][0];
+                [centre[0] + size * first, centre[1] + size * second]
+            })
+            .collect()
+    }
 }
 
 /// Boxes of a proof.
@@ -64,11 +95,10 @@ impl Samples {
     fn new(plant: &Plant, map: &Map, centre: &[f64], count: u64) -> Self {
         let room: Vec<f64> = centre
             .iter()
-            .zip(&plant.bounds)
-            .zip(&plant.periods)
-            .map(|((c, (low, high)), period)| match period {
+            .zip(&plant.states)
+            .map(|(c, state)| match state.period {
                 Some(period) => 0.5 * period,
-                None => (c - low).min(high - c),
+                None => (c - state.bounds.low).min(state.bounds.high - c),
             })
             .collect();
         let stream = Stream::new(0).split("samples");
@@ -117,22 +147,22 @@ impl Samples {
 }
 
 /// The matrix P of the discrete Lyapunov equation, for the Q among many whose level set is largest as far as samples tell.
-fn best_matrix(samples: &Samples, equilibrium: &Equilibrium) -> Option<Matrix> {
+fn best_matrix(samples: &Samples, equilibrium: &Equilibrium) -> Option<Rows> {
     let n = equilibrium.state.len();
-    let score = |root: &Matrix| -> Option<(f64, Matrix)> {
+    let score = |root: &Rows| -> Option<(f64, Rows)> {
         let q = linear::product(root, &linear::transpose(root));
-        let p = linear::lyapunov(&equilibrium.jacobian, &q)?;
+        let p = linear::lyapunov(equilibrium.jacobian.rows(), &q)?;
         Some((volume(&p, samples.level(&p)), p))
     };
-    let scaled = |k: usize, factor: f64| -> Matrix {
+    let scaled = |k: usize, factor: f64| -> Rows {
         let mut root = vec![vec![0.0; n]; n];
         for (i, row) in root.iter_mut().enumerate() {
             row[i] = factor.powi(i32::from(i == k)) / samples.room[i];
         }
         root
     };
-    let mut best: Option<(f64, Matrix, Matrix)> = None;
-    let consider = |root: Matrix, best: &mut Option<(f64, Matrix, Matrix)>| {
+    let mut best: Option<(f64, Rows, Rows)> = None;
+    let consider = |root: Rows, best: &mut Option<(f64, Rows, Rows)>| {
         if let Some((value, p)) = score(&root)
             && best.as_ref().is_none_or(|b| value > b.0)
         {
@@ -168,14 +198,14 @@ pub fn proved_region(
     plant: &Plant,
     map: &Map,
     equilibrium: &Equilibrium,
-) -> Result<ProvedRegion, &'static str> {
-    if !equilibrium.stable {
-        return Err("the equilibrium is not stable");
+) -> Result<ProvedRegion, NotProved> {
+    if !equilibrium.is_stable() {
+        return Err(NotProved::NotStable);
     }
     let few = Samples::new(plant, map, &equilibrium.state, 4_000);
     let many = Samples::new(plant, map, &equilibrium.state, 100_000);
     // The largest set first; it may leave too little to prove, so then the plainest matrix.
-    let mut reason = "the Lyapunov equation has no solution";
+    let mut reason = NotProved::NoSolution;
     let matrices = [
         best_matrix(&few, equilibrium),
         plain_matrix(&few, equilibrium),
@@ -190,26 +220,26 @@ pub fn proved_region(
 }
 
 /// P of the Lyapunov equation whose Q is the identity, in states scaled to their room.
-fn plain_matrix(samples: &Samples, equilibrium: &Equilibrium) -> Option<Matrix> {
+fn plain_matrix(samples: &Samples, equilibrium: &Equilibrium) -> Option<Rows> {
     let n = equilibrium.state.len();
     let mut q = vec![vec![0.0; n]; n];
     (0..n).for_each(|k| q[k][k] = samples.room[k].powi(-2));
-    linear::lyapunov(&equilibrium.jacobian, &q)
+    linear::lyapunov(equilibrium.jacobian.rows(), &q)
 }
 
 /// The largest level of a matrix that can be proved, of those tried below what samples allow.
 fn largest_level(
     map: &Map,
     equilibrium: &Equilibrium,
-    p: &Matrix,
+    p: &Rows,
     sampled_level: f64,
-) -> Result<ProvedRegion, &'static str> {
-    let inverse = linear::inverse(p).ok_or("the matrix is singular")?;
-    let (mut left, mut reason) = (MOST_BOXES, "a state refutes every level");
+) -> Result<ProvedRegion, NotProved> {
+    let inverse = linear::inverse(p).ok_or(NotProved::Singular)?;
+    let (mut left, mut reason) = (MOST_BOXES, NotProved::Refuted);
     for share in LEVELS {
         let claim = Claim {
             centre: equilibrium.state.clone(),
-            p: p.clone(),
+            p: Matrix::from_rows(p.clone()),
             level: share * sampled_level,
         };
         match prove(map, &claim, left) {
@@ -243,7 +273,7 @@ fn largest_level(
 }
 
 /// Where trajectories end, on a grid over the first two states.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Basin {
     /// Points along each of the two states.
     pub points: usize,
@@ -256,11 +286,12 @@ const LONGEST: usize = 2000;
 
 impl Basin {
     /// Simulates the map from the midpoints of `points` × `points` cells over the bounds of the first two states; the others begin at 0.
+    #[must_use]
     pub fn new(plant: &Plant, map: &Map, equilibria: &[Equilibrium], points: usize) -> Self {
         let n = plant.states.len();
         let place = |k: usize, i: usize| {
-            let (low, high) = plant.bounds[k];
-            low + (high - low) * (i as f64 + 0.5) / points as f64
+            let bounds = plant.states[k].bounds;
+            bounds.low + bounds.width() * (i as f64 + 0.5) / points as f64
         };
         let end = |cell: usize| -> Option<usize> {
             let mut x = vec![0.0; n];
@@ -269,13 +300,9 @@ impl Basin {
                 x[1] = place(1, cell % points);
             }
             for _ in 0..LONGEST {
-                for (k, equilibrium) in equilibria.iter().enumerate().filter(|e| e.1.stable) {
+                for (k, equilibrium) in equilibria.iter().enumerate().filter(|e| e.1.is_stable()) {
                     let apart = plant.difference(&x, &equilibrium.state);
-                    let near = apart
-                        .iter()
-                        .zip(&plant.bounds)
-                        .all(|(d, (low, high))| d.abs() < 1e-3 * (high - low));
-                    if near {
+                    if plant.is_small(&apart, 1e-3) {
                         return Some(k);
                     }
                 }
@@ -294,6 +321,7 @@ impl Basin {
     }
 
     /// The share of the grid that ends at an equilibrium.
+    #[must_use]
     pub fn share(&self, equilibrium: usize) -> f64 {
         let there = self.ends.iter().filter(|e| **e == Some(equilibrium));
         there.count() as f64 / self.ends.len().max(1) as f64

@@ -3,27 +3,32 @@
 use ell0::equation::{Dynamics, Expression, Model, Node};
 use rayon::prelude::*;
 
-use super::{equilibria::newton, linear};
+use serde::{Deserialize, Serialize};
+
+use super::{equilibria::newton, linear, value::Range};
 use crate::{
-    environment::{Environment, make},
+    environment::{Environment, Start},
     error::Result,
-    evaluation::{ClosedForm, evaluate},
+    evaluation::evaluate,
+    policy::LawPolicy,
 };
 
 /// How far a parameter of the world may go.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ParameterRange {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// Its value.
     pub value: f64,
     /// The range around it for which the mean return falls by no more than a share of its size and the equilibrium stays stable.
-    pub range: (f64, f64),
+    pub range: Range,
 }
 
 /// What a term of a policy does.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TermEffect {
+    /// The action in whose law it stands.
+    pub action: String,
     /// The term, with its coefficient.
     pub term: String,
     /// Change of the mean return for a coefficient larger by 1 %, by central differences.
@@ -32,52 +37,88 @@ pub struct TermEffect {
     pub dropped: f64,
 }
 
-/// A policy at work in a world: its mean return on every so manyth initial state of the evaluation grid.
-#[derive(Clone, Debug)]
-pub struct Bench {
-    environment: String,
-    states: Vec<Vec<f64>>,
+/// A world and some starts, on which policies are measured again and again.
+pub struct Robustness {
+    world: Box<dyn Environment>,
+    starts: Vec<Start>,
 }
 
 /// Parameters are looked for up to this factor.
 const LARGEST_FACTOR: f64 = 10.0;
 
-impl Bench {
-    /// The world, measured on one initial state in `every`.
-    pub fn new(environment: &dyn Environment, every: usize) -> Self {
-        // The grid runs through the second state fastest: a step without common factor takes all of them in turn.
-        let states = environment.evaluation_grid();
-        Bench {
-            environment: environment.text(),
-            states: states.into_iter().step_by(every.max(1)).collect(),
+/// At most `count` of the starts, spread evenly over the whole list and over every dimension of a grid that it may be: the first points of the lattice k·s modulo n, where s is the number nearest to n/φ (golden ratio) without common
+/// factor with n. Because of the latter, each value of a state that runs fastest through the grid comes as often as the others, up to one.
+#[must_use]
+pub fn spread(starts: &[Start], count: usize) -> Vec<Start> {
+    let n = starts.len();
+    if count >= n {
+        return starts.to_vec();
+    }
+    let common = |mut a: usize, mut b: usize| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let golden = (n as f64 * 0.618_033_988_749_895) as usize;
+    let step = (0..n)
+        .flat_map(|d| [golden + d, golden.saturating_sub(d)])
+        .find(|&s| s > 0 && common(s, n) == 1)
+        .unwrap_or(1);
+    let mut places: Vec<usize> = (0..count).map(|k| k * step % n).collect();
+    places.sort_unstable();
+    places.into_iter().map(|k| starts[k].clone()).collect()
+}
+
+impl Robustness {
+    /// Measures in this world from these starts.
+    #[must_use]
+    pub fn new(world: &dyn Environment, starts: Vec<Start>) -> Self {
+        Robustness {
+            world: world.copy(),
+            starts,
         }
     }
 
-    /// Number of initial states.
-    pub fn starts(&self) -> usize {
-        self.states.len()
+    /// Measures in this world from at most `count` of its evaluation starts, [spread](spread()) evenly.
+    #[must_use]
+    pub fn spread(world: &dyn Environment, count: usize) -> Self {
+        Robustness::new(world, spread(&world.evaluation_starts(), count))
     }
 
-    fn mean(&self, environment: &str, policy: &Model) -> Result<f64> {
-        let world = make(environment)?;
+    /// Number of starts.
+    #[must_use]
+    pub fn starts(&self) -> usize {
+        self.starts.len()
+    }
+
+    fn mean(&self, world: &dyn Environment, policy: &Model) -> Result<f64> {
         let (observation, action) = (world.observation_space(), world.action_space());
-        let policy = ClosedForm::new(policy.clone(), observation, action)?;
-        Ok(evaluate(environment, &policy, &self.states)?.mean)
+        let policy = LawPolicy::new(policy, observation, action)?;
+        Ok(evaluate(world, &policy, &self.starts)?.mean)
     }
 
     /// Mean return of a policy.
     pub fn worth(&self, policy: &Model) -> Result<f64> {
-        self.mean(&self.environment, policy)
+        self.mean(self.world.as_ref(), policy)
     }
 
     /// For each parameter of the world, the range for which the return falls by no more than `share` of its size and the equilibrium at `state` stays stable.
     pub fn ranges(&self, policy: &Model, state: &[f64], share: f64) -> Result<Vec<ParameterRange>> {
+        let Some(form) = self.world.closed_form() else {
+            return Ok(Vec::new());
+        };
         let level = self.worth(policy)?;
-        let good = |name: &'static str, value: f64| -> Result<bool> {
-            let Ok(other) = make(&self.environment)?.with_parameter(name, value) else {
+        let good = |name: &str, value: f64| -> Result<bool> {
+            // A value that the world refuses is not a good one. Threads share the world, not its closed form.
+            let Some(form) = self.world.closed_form() else {
                 return Ok(false);
             };
-            if let Some(plant) = other.plant() {
+            let Ok(other) = form.with_parameter(name, value) else {
+                return Ok(false);
+            };
+            if let Some(form) = other.closed_form() {
+                let plant = form.plant()?;
                 let map = plant.closed(policy, 1.0)?;
                 let Some(moved) = newton(&plant, &map, state) else {
                     return Ok(false);
@@ -91,10 +132,10 @@ impl Bench {
                     return Ok(false);
                 }
             }
-            let mean = self.mean(&other.text(), policy)?;
+            let mean = self.mean(other.as_ref(), policy)?;
             Ok(mean >= level - share * level.abs())
         };
-        let side = |name: &'static str, value: f64, factor: f64| -> Result<f64> {
+        let side = |name: &str, value: f64, factor: f64| -> Result<f64> {
             let (mut inside, mut outside) = (value, None);
             let mut size: f64 = 1.0;
             while outside.is_none() {
@@ -119,21 +160,21 @@ impl Bench {
             }
             Ok(inside)
         };
-        let parameters = make(&self.environment)?.parameters();
+        let parameters = form.parameters();
         let sides: Vec<(usize, f64)> = (0..parameters.len())
             .flat_map(|k| [(k, 0.9), (k, 1.1)])
             .collect();
         let ends: Vec<f64> = sides
             .into_par_iter()
-            .map(|(k, factor)| side(parameters[k].0, parameters[k].1, factor))
+            .map(|(k, factor)| side(&parameters[k].name, parameters[k].value, factor))
             .collect::<Result<_>>()?;
         Ok(parameters
-            .iter()
+            .into_iter()
             .zip(ends.chunks_exact(2))
-            .map(|(&(name, value), ends)| ParameterRange {
-                name,
-                value,
-                range: (ends[0].min(ends[1]), ends[0].max(ends[1])),
+            .map(|(parameter, ends)| ParameterRange {
+                name: parameter.name,
+                value: parameter.value,
+                range: Range::new(ends[0].min(ends[1]), ends[0].max(ends[1])),
             })
             .collect())
     }
@@ -158,6 +199,7 @@ impl Bench {
                     terms(expression.root())[k].clone(),
                 )?;
                 Ok(TermEffect {
+                    action: policy.targets().nth(law).unwrap_or_default().into(),
                     term: format!("{term:.5}"),
                     per_percent: 0.5 * (with(1.01)? - with(0.99)?),
                     dropped: with(0.0)?,

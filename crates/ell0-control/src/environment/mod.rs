@@ -1,18 +1,31 @@
 //! Worlds that can be reset and stepped.
+//!
+//! A world is a value that implements [`Environment`]. [`make`] gives those that have a name, such as `pendulum(g=9.81)`; a [`Registry`] holds more. A world of your own needs no name in a
+//! registry: everything in this crate takes the value.
 
+mod check;
+mod closed_form;
 mod pendulum;
-mod text;
+mod registry;
+mod space;
+mod start;
 mod time_limit;
 
+pub use check::check;
+pub(crate) use check::look;
+pub use closed_form::{ClosedForm, Parameter};
 pub use pendulum::{Pendulum, PendulumConfig};
-pub use text::{make, pendulum};
+pub use registry::{Call, Maker, Registry, make};
+pub use space::{Component, Space};
+pub use start::Start;
 pub use time_limit::TimeLimit;
 
 use ell0::rng::Generator;
+use serde::{Deserialize, Serialize};
 
 use crate::{
-    analysis::Plant,
     error::{Error, Result},
+    evaluation::Return,
 };
 
 /// What happened in a step.
@@ -26,93 +39,108 @@ pub struct Step {
     pub truncated: bool,
 }
 
-/// A range for each component of a vector.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Space {
-    /// Names of the components.
-    pub names: Vec<String>,
-    /// Least value of each.
-    pub low: Vec<f64>,
-    /// Greatest value of each.
-    pub high: Vec<f64>,
-}
-
-impl Space {
-    /// Components that lie between ± a bound.
-    pub fn symmetric(components: &[(&str, f64)]) -> Self {
-        Space {
-            names: components.iter().map(|c| c.0.to_string()).collect(),
-            low: components.iter().map(|c| -c.1).collect(),
-            high: components.iter().map(|c| c.1).collect(),
+impl Step {
+    /// A step after which the episode goes on.
+    #[must_use]
+    pub fn goes_on(reward: f64) -> Self {
+        Step {
+            reward,
+            terminated: false,
+            truncated: false,
         }
     }
 
-    /// Number of components.
-    pub fn len(&self) -> usize {
-        self.names.len()
-    }
-
-    /// Whether there is no component.
-    pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
+    /// Whether the episode is over.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.terminated || self.truncated
     }
 }
 
-/// A world.
-pub trait Environment: Send {
-    /// The text that makes an environment just like this one.
+/// How finely optimal control is computed: see [`Environment::optimum`].
+///
+/// | parameter | default | meaning |
+/// | --- | --- | --- |
+/// | `points` | 401 | points of the grid along each state |
+/// | `actions` | 5 | actions tried at first; finer ones are tried around the best of them |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the table above documents every field")]
+pub struct GridConfig {
+    pub points: usize,
+    pub actions: usize,
+}
+
+impl Default for GridConfig {
+    fn default() -> Self {
+        GridConfig {
+            points: 401,
+            actions: 5,
+        }
+    }
+}
+
+/// Random starts that policies are compared on in a world that names no others.
+pub const EVALUATION_SEEDS: u64 = 200;
+
+/// A world. What has no default is what every world needs; the rest can be given where there is something to say.
+pub trait Environment: Send + Sync {
+    /// Its name, for people and files. For a world of a [`Registry`], the text that makes another just like it.
     fn text(&self) -> String;
 
     /// What a policy sees.
     fn observation_space(&self) -> &Space;
 
-    /// What a policy chooses; values beyond it are brought back into it.
+    /// What a policy chooses; the world brings values beyond it back into it.
     fn action_space(&self) -> &Space;
 
-    /// Names of the components of the state.
-    fn state_names(&self) -> &[&'static str];
+    /// Begins an episode in a random state.
+    fn reset(&mut self, rng: &mut Generator);
+
+    /// Writes the observation of the present state, in single precision as Gymnasium gives it.
+    fn observe(&self, observation: &mut [f32]);
+
+    /// Acts for one step.
+    fn step(&mut self, action: &[f64]) -> Result<Step>;
+
+    /// Another world just like it, in the same state: many are stepped side by side.
+    fn copy(&self) -> Box<dyn Environment>;
+
+    /// Names of the components of the state; none for a world whose state cannot be seen.
+    fn state_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The state, in the order of its names.
+    fn state(&self) -> &[f64] {
+        &[]
+    }
+
+    /// Begins an episode in the given state.
+    fn reset_to(&mut self, _state: &[f64]) -> Result<()> {
+        Err(Error::NoState {
+            environment: self.text(),
+        })
+    }
 
     /// Steps after which an episode is truncated, if it is.
     fn time_limit(&self) -> Option<u32> {
         None
     }
 
-    /// Initial states that policies are compared on.
-    fn evaluation_grid(&self) -> Vec<Vec<f64>>;
+    /// Where the episodes begin that policies are compared on.
+    fn evaluation_starts(&self) -> Vec<Start> {
+        Start::seeds(EVALUATION_SEEDS)
+    }
 
-    /// The world in closed form, for analysis, if it has one.
-    fn plant(&self) -> Option<Plant> {
+    /// Its step in closed form, for analysis, if that is known.
+    fn closed_form(&self) -> Option<&dyn ClosedForm> {
         None
     }
 
-    /// Names and values of its parameters.
-    fn parameters(&self) -> Vec<(&'static str, f64)> {
-        Vec::new()
+    /// The mean return of optimal control over so many steps from the given starts; none where nobody knows it.
+    fn optimum(&self, _steps: u32, _starts: &[Start], _grid: GridConfig) -> Result<Option<Return>> {
+        Ok(None)
     }
-
-    /// The same world with another value of a parameter.
-    fn with_parameter(&self, name: &str, value: f64) -> Result<Box<dyn Environment>> {
-        Err(Error::Parameter {
-            name: name.into(),
-            value,
-            expected: "this environment has no such parameter",
-        })
-    }
-
-    /// Begins an episode in a random state.
-    fn reset(&mut self, rng: &mut Generator);
-
-    /// Begins an episode in the given state.
-    fn reset_to(&mut self, state: &[f64]) -> Result<()>;
-
-    /// The state.
-    fn state(&self) -> &[f64];
-
-    /// The observation of the present state, in single precision as Gymnasium gives it.
-    fn observe(&self, observation: &mut [f32]);
-
-    /// Acts for one step.
-    fn step(&mut self, action: &[f64]) -> Result<Step>;
 }
 
 impl<E: Environment + ?Sized> Environment for Box<E> {
@@ -128,47 +156,48 @@ impl<E: Environment + ?Sized> Environment for Box<E> {
         (**self).action_space()
     }
 
-    fn state_names(&self) -> &[&'static str] {
-        (**self).state_names()
-    }
-
-    fn time_limit(&self) -> Option<u32> {
-        (**self).time_limit()
-    }
-
-    fn evaluation_grid(&self) -> Vec<Vec<f64>> {
-        (**self).evaluation_grid()
-    }
-
-    fn plant(&self) -> Option<Plant> {
-        (**self).plant()
-    }
-
-    fn parameters(&self) -> Vec<(&'static str, f64)> {
-        (**self).parameters()
-    }
-
-    fn with_parameter(&self, name: &str, value: f64) -> Result<Box<dyn Environment>> {
-        (**self).with_parameter(name, value)
-    }
-
     fn reset(&mut self, rng: &mut Generator) {
         (**self).reset(rng);
-    }
-
-    fn reset_to(&mut self, state: &[f64]) -> Result<()> {
-        (**self).reset_to(state)
-    }
-
-    fn state(&self) -> &[f64] {
-        (**self).state()
     }
 
     fn observe(&self, observation: &mut [f32]) {
         (**self).observe(observation);
     }
 
+    #[inline]
     fn step(&mut self, action: &[f64]) -> Result<Step> {
         (**self).step(action)
+    }
+
+    fn copy(&self) -> Box<dyn Environment> {
+        (**self).copy()
+    }
+
+    fn state_names(&self) -> Vec<String> {
+        (**self).state_names()
+    }
+
+    fn state(&self) -> &[f64] {
+        (**self).state()
+    }
+
+    fn reset_to(&mut self, state: &[f64]) -> Result<()> {
+        (**self).reset_to(state)
+    }
+
+    fn time_limit(&self) -> Option<u32> {
+        (**self).time_limit()
+    }
+
+    fn evaluation_starts(&self) -> Vec<Start> {
+        (**self).evaluation_starts()
+    }
+
+    fn closed_form(&self) -> Option<&dyn ClosedForm> {
+        (**self).closed_form()
+    }
+
+    fn optimum(&self, steps: u32, starts: &[Start], grid: GridConfig) -> Result<Option<Return>> {
+        (**self).optimum(steps, starts, grid)
     }
 }

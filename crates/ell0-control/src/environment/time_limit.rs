@@ -2,8 +2,12 @@
 
 use ell0::rng::Generator;
 
-use super::{Environment, Space, Step};
-use crate::{analysis::Plant, error::Result};
+use super::{ClosedForm, Environment, GridConfig, Parameter, Space, Start, Step};
+use crate::{
+    analysis::Plant,
+    error::{Error, Result},
+    evaluation::Return,
+};
 
 /// An environment whose episodes are truncated, not terminated, after a number of steps.
 #[derive(Clone, Debug)]
@@ -46,7 +50,7 @@ impl<E: Environment> Environment for TimeLimit<E> {
         self.inner.action_space()
     }
 
-    fn state_names(&self) -> &[&'static str] {
+    fn state_names(&self) -> Vec<String> {
         self.inner.state_names()
     }
 
@@ -54,21 +58,24 @@ impl<E: Environment> Environment for TimeLimit<E> {
         Some(self.limit)
     }
 
-    fn evaluation_grid(&self) -> Vec<Vec<f64>> {
-        self.inner.evaluation_grid()
+    fn evaluation_starts(&self) -> Vec<Start> {
+        self.inner.evaluation_starts()
     }
 
-    fn plant(&self) -> Option<Plant> {
-        self.inner.plant()
+    fn closed_form(&self) -> Option<&dyn ClosedForm> {
+        self.inner.closed_form().map(|_| self as &dyn ClosedForm)
     }
 
-    fn parameters(&self) -> Vec<(&'static str, f64)> {
-        self.inner.parameters()
+    fn optimum(&self, steps: u32, starts: &[Start], grid: GridConfig) -> Result<Option<Return>> {
+        self.inner.optimum(steps, starts, grid)
     }
 
-    fn with_parameter(&self, name: &str, value: f64) -> Result<Box<dyn Environment>> {
-        let inner = self.inner.with_parameter(name, value)?;
-        Ok(Box::new(TimeLimit::new(inner, self.limit)))
+    fn copy(&self) -> Box<dyn Environment> {
+        Box::new(TimeLimit {
+            inner: self.inner.copy(),
+            limit: self.limit,
+            steps: self.steps,
+        })
     }
 
     fn reset(&mut self, rng: &mut Generator) {
@@ -97,5 +104,34 @@ impl<E: Environment> Environment for TimeLimit<E> {
             truncated: step.truncated || self.steps >= self.limit,
             ..step
         })
+    }
+}
+
+/// The closed form of the world inside; what is made of it has the same limit.
+impl<E: Environment> ClosedForm for TimeLimit<E> {
+    fn plant(&self) -> Result<Plant> {
+        let form = self
+            .inner
+            .closed_form()
+            .ok_or_else(|| Error::NoClosedForm {
+                environment: self.text(),
+            })?;
+        form.plant()
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        let form = self.inner.closed_form();
+        form.map_or_else(Vec::new, |f| f.parameters())
+    }
+
+    fn with_parameter(&self, name: &str, value: f64) -> Result<Box<dyn Environment>> {
+        let form = self
+            .inner
+            .closed_form()
+            .ok_or_else(|| Error::NoClosedForm {
+                environment: self.text(),
+            })?;
+        let inner = form.with_parameter(name, value)?;
+        Ok(Box::new(TimeLimit::new(inner, self.limit)))
     }
 }

@@ -1,12 +1,12 @@
 //! Columns that cannot be told apart.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Problem, Statistics, support::Fitted};
 use crate::error::Result;
 
 /// What is wrong with the columns of a dictionary on given data, by the names of the terms.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Diagnostics {
     /// Terms that are zero in every row.
     pub zero: Vec<String>,

@@ -34,7 +34,7 @@ pub use path::{Line, Method, Path, PathConfig};
 pub use polish::{Polished, polish_support};
 pub use problem::Problem;
 pub use rule::Rule;
-pub use sampled::{Sampled, sampled_supports, sampled_trainer};
+pub use sampled::{GatesAndWeights, Sampled, SampledTrainer, sampled_supports, sampled_trainer};
 pub use statistics::{Accumulator, Statistics};
 
 #[cfg(test)]

@@ -60,13 +60,14 @@ impl fmt::Display for Method {
 }
 
 /// One model of the path.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     /// Number of terms.
     pub terms: usize,
     /// The terms, by their index.
     pub support: Vec<usize>,
     /// The largest price λ of a term at which this model beats all smaller ones; infinite for the smallest.
+    #[serde(with = "endless")]
     pub lambda: f64,
     /// Mean squared error on the training data, averaged over the targets that share the terms.
     pub train_error: f64,
@@ -80,6 +81,20 @@ pub struct Line {
     pub aicc: f64,
     /// Coefficients of all features in the user's units, target after target.
     pub coefficients: Vec<f64>,
+}
+
+/// A number that may be infinite, which JSON has no word for: nothing stands for it.
+mod endless {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        value.is_finite().then_some(*value).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        let value = Option::deserialize(deserializer)?;
+        Ok(value.unwrap_or(f64::INFINITY))
+    }
 }
 
 /// What a path is made of.
@@ -119,7 +134,7 @@ impl Default for PathConfig {
 
 /// The best model of every size, for one target or for several that share their terms. Shared terms are chosen by the sum of the targets' squared errors: bring targets of
 /// very different size to one scale first.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Path {
     pub(super) lines: Vec<Line>,
     /// Errors below this are those of the targets themselves, or round-off: models that reach it are equally good.

@@ -1,5 +1,7 @@
 //! The `sampled` trainer: minibatches and sampled gates, as in the published method.
 
+use std::sync::Arc;
+
 use super::{Problem, Statistics};
 use crate::{
     error::{Error, Result, require_len},
@@ -7,7 +9,7 @@ use crate::{
     gates::Penalty,
     network::{Activation, Architecture, Dense, GateSpec, Gating, Init, Mlp, Per},
     rng::Stream,
-    training::{Dataset, FitConfig, Schedule, Trainer},
+    training::{Dataset, Schedule, Trainer, TrainerConfig},
 };
 
 /// A gated dictionary as a network of a single layer without bias, on features scaled to unit RMS.
@@ -18,9 +20,8 @@ pub struct Sampled {
 }
 
 impl Sampled {
-    /// The parts that training needs: the network with random weights, and how to scale the features. Gates are per (feature, target), or shared by all
-    /// targets, as `gates.per` says. The scales are those of the statistics.
-    pub fn new(statistics: &Statistics, gates: GateSpec, stream: &Stream) -> Result<(Self, Mlp)> {
+    /// A dictionary whose features are scaled as the statistics say.
+    pub fn new(statistics: &Statistics) -> Result<Self> {
         let outputs = statistics.targets().len();
         let problem = Problem::new(statistics, &(0..outputs).collect::<Vec<_>>())?;
         // A feature that is always zero stays so, whatever it is divided by.
@@ -29,15 +30,19 @@ impl Sampled {
             .iter()
             .map(|&s| if s > 0.0 { s } else { 1.0 })
             .collect();
+        Ok(Sampled { scales, outputs })
+    }
+
+    /// The network with random weights. Gates are per (feature, target), or shared by all targets, as `gates.per` says.
+    pub fn network(&self, gates: GateSpec, stream: &Stream) -> Result<Mlp> {
         let layer = Dense {
-            inputs: scales.len(),
-            outputs,
+            inputs: self.scales.len(),
+            outputs: self.outputs,
             activation: Activation::Identity,
             gating: Gating::Gated(gates),
             bias: false,
         };
-        let model = Mlp::random(Architecture::new(vec![layer])?, Init::He, stream)?;
-        Ok((Sampled { scales, outputs }, model))
+        Mlp::random(Architecture::new(vec![layer])?, Init::He, stream)
     }
 
     /// RMS of each feature.
@@ -45,8 +50,8 @@ impl Sampled {
         &self.scales
     }
 
-    /// Gates (p × targets, or p if shared) and weights of the scaled features (p × targets) of a trained network, target after target.
-    pub fn gates_and_weights(&self, model: &Mlp) -> Result<(Vec<f64>, Vec<f64>)> {
+    /// Gates and weights of a trained network.
+    pub fn gates_and_weights(&self, model: &Mlp) -> Result<GatesAndWeights> {
         let (p, q) = (self.scales.len(), self.outputs);
         let architecture = model.architecture();
         require_len("layers of a dictionary", architecture.layers().len(), 1)?;
@@ -62,16 +67,19 @@ impl Sampled {
         };
         let log_alphas = &model.parameters()[architecture.log_alphas(0)];
         let width = log_alphas.len() / p.max(1);
-        Ok((
-            by_target(log_alphas, width),
-            by_target(&model.parameters()[architecture.weights(0)], q),
-        ))
+        Ok(GatesAndWeights {
+            log_alphas: by_target(log_alphas, width),
+            weights: by_target(&model.parameters()[architecture.weights(0)], q),
+        })
     }
 
     /// Coefficients in the user's units (p × targets, target after target): gate at test time × weight / scale.
     pub fn coefficients(&self, model: &Mlp) -> Result<Vec<f64>> {
         let p = self.scales.len();
-        let (log_alphas, weights) = self.gates_and_weights(model)?;
+        let GatesAndWeights {
+            log_alphas,
+            weights,
+        } = self.gates_and_weights(model)?;
         let Gating::Gated(spec) = model.architecture().layers()[0].gating else {
             return Err(Error::parameter(
                 "network",
@@ -88,18 +96,40 @@ impl Sampled {
     }
 }
 
+/// Gates and weights of a dictionary of p features, target after target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GatesAndWeights {
+    /// log α of each gate: p × targets, or p if the targets share them.
+    pub log_alphas: Vec<f64>,
+    /// Weights of the scaled features, p × targets.
+    pub weights: Vec<f64>,
+}
+
+/// A gated dictionary and what trains it.
+#[derive(Debug)]
+pub struct SampledTrainer {
+    /// How features are scaled, and how coefficients are read from a network.
+    pub dictionary: Sampled,
+    /// Trains its network.
+    pub trainer: Trainer,
+}
+
 /// A trainer of a gated dictionary on lifted data ([`Dataset::lifted`] with the scales of [`Sampled::scales`]); everything that [`Trainer`] offers holds, checkpoints included.
-pub fn sampled_trainer<'a>(
+pub fn sampled_trainer(
     statistics: &Statistics,
     gates: GateSpec,
-    config: FitConfig,
-    train: &'a Dataset,
-    test: Option<&'a Dataset>,
-) -> Result<(Sampled, Trainer<'a>)> {
+    config: TrainerConfig,
+    train: impl Into<Arc<Dataset>>,
+    test: Option<Arc<Dataset>>,
+) -> Result<SampledTrainer> {
     let stream = Stream::new(config.seed).split("dictionary");
-    let (sampled, model) = Sampled::new(statistics, gates, &stream)?;
+    let dictionary = Sampled::new(statistics)?;
+    let model = dictionary.network(gates, &stream)?;
     let trainer = Trainer::new(model, config, train, test)?;
-    Ok((sampled, trainer))
+    Ok(SampledTrainer {
+        dictionary,
+        trainer,
+    })
 }
 
 /// Supports of each target along a falling price, by sampled gates and minibatches: `phi` and `y` are rows of features and targets. Targets are brought to unit RMS, so
@@ -116,7 +146,7 @@ pub fn sampled_supports(
         per: Per::Weight,
         ..GateSpec::default()
     };
-    let (sampled, _) = Sampled::new(train, spec, &Stream::new(seed))?;
+    let sampled = Sampled::new(train)?;
     let rows = y.len() / q;
     let rms = |k: usize| {
         let squares = y.iter().skip(k).step_by(q).map(|v| v * v).sum::<f64>();
@@ -130,10 +160,11 @@ pub fn sampled_supports(
         values.iter().enumerate().map(divide).collect()
     };
     let data = Dataset::new(&scaled(phi, sampled.scales()), p, &scaled(y, &sizes), q)?;
+    let data = Arc::new(data);
     let mut supports = vec![Vec::new(); q];
     for k in 0..SAMPLED_PRICES {
         let price = 0.3 * 10f64.powf(-6.0 * k as f64 / (SAMPLED_PRICES - 1) as f64);
-        let config = FitConfig {
+        let config = TrainerConfig {
             // The loss is a mean over the targets; the price is per target.
             penalty: Penalty::expected_l0(price / q as f64)?,
             steps_per_epoch: Some(SAMPLED_STEPS),
@@ -143,13 +174,16 @@ pub fn sampled_supports(
                 last: 0.01,
             },
             seed,
-            ..FitConfig::default()
+            ..TrainerConfig::default()
         };
-        let (sampled, mut trainer) = sampled_trainer(train, spec, config, &data, None)?;
+        let SampledTrainer {
+            dictionary,
+            mut trainer,
+        } = sampled_trainer(train, spec, config, data.clone(), None)?;
         for _ in 0..SAMPLED_STEPS {
             trainer.step()?;
         }
-        let coefficients = sampled.coefficients(trainer.model())?;
+        let coefficients = dictionary.coefficients(trainer.model())?;
         for (target, column) in coefficients.chunks_exact(p).enumerate() {
             supports[target].push((0..p).filter(|&j| column[j] != 0.0).collect());
         }
@@ -165,7 +199,6 @@ const SAMPLED_STEPS: u64 = 6000;
 impl Dataset {
     /// The rows as a dictionary sees them: features of the inputs, scaled to unit RMS as the statistics say.
     pub fn for_dictionary(self, features: &Features, statistics: &Statistics) -> Result<Self> {
-        let (sampled, _) = Sampled::new(statistics, GateSpec::default(), &Stream::new(0))?;
-        self.lifted(features.clone(), sampled.scales())
+        self.lifted(features.clone(), Sampled::new(statistics)?.scales())
     }
 }

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{parse::MAX_DEPTH, text::Binding};
 use crate::{
-    error::{Error, Result, require_len},
+    error::{Error, Result, require, require_len},
     features::{Factor, Function, Term},
 };
 
@@ -82,12 +83,29 @@ impl Node {
         }
     }
 
+    /// A constant. There is one zero: −0 could not be told from 0 in text.
+    fn constant(value: f64) -> Node {
+        Node::Number(value + 0.0)
+    }
+
+    /// The same, built by the constructors throughout: what its text is read back as.
+    fn normal(self) -> Node {
+        match self {
+            Node::Number(value) => Node::constant(value),
+            Node::Variable(index) => Node::Variable(index),
+            Node::Sum(parts) => Node::sum(parts.into_iter().map(Node::normal)),
+            Node::Product(parts) => Node::product(parts.into_iter().map(Node::normal)),
+            Node::Power(base, exponent) => Node::power(base.normal(), exponent),
+            Node::Call(function, argument) => Node::call(function, argument.normal()),
+        }
+    }
+
     /// base^exponent.
     pub fn power(base: Node, exponent: f64) -> Node {
         match base {
             _ if exponent == 0.0 => Node::Number(1.0),
             base if exponent == 1.0 => base,
-            Node::Number(value) => Node::Number(value.powf(exponent)),
+            Node::Number(value) => Node::constant(value.powf(exponent)),
             // (x^a)^b = x^(ab) for whole numbers; not so for others: √(x²) = |x|.
             Node::Power(inner, a)
                 if a.fract() == 0.0 && exponent.fract() == 0.0 && (a * exponent).is_finite() =>
@@ -101,7 +119,7 @@ impl Node {
     /// f(argument).
     pub fn call(function: Function, argument: Node) -> Node {
         match argument {
-            Node::Number(value) => Node::Number(function.apply(value)),
+            Node::Number(value) => Node::constant(function.apply(value)),
             argument => Node::Call(function, Box::new(argument)),
         }
     }
@@ -121,6 +139,17 @@ impl Node {
                 Node::call(function, Node::product(argument))
             }
         }))
+    }
+
+    /// Whether all constants and exponents are finite.
+    pub(super) fn is_finite(&self) -> bool {
+        let mut finite = true;
+        self.visit(&mut |node| {
+            if let Node::Number(value) | Node::Power(_, value) = node {
+                finite &= value.is_finite();
+            }
+        });
+        finite
     }
 
     /// Calls `visit` on this node and all below it.
@@ -170,7 +199,7 @@ impl From<Expression> for Saved {
 }
 
 impl Expression {
-    /// An expression of the given variables.
+    /// An expression of the given variables. Its tree is brought to the form that the constructors of [`Node`] give.
     pub fn new(variables: Vec<String>, root: Node) -> Result<Self> {
         let mut largest = 0;
         root.visit(&mut |node| {
@@ -181,6 +210,7 @@ impl Expression {
         if largest > variables.len() {
             require_len("variables of the expression", variables.len(), largest)?;
         }
+        let root = root.normal();
         Ok(Expression { variables, root })
     }
 
@@ -193,6 +223,23 @@ impl Expression {
             Node::product([Node::Number(coefficient), Node::term(term)])
         });
         Expression::new(variables, Node::sum(parts))
+    }
+
+    /// Checks that its text can be read back.
+    pub(super) fn check_writable(&self) -> Result<()> {
+        require(
+            self.root.is_finite(),
+            "expression",
+            format!("`{self}`"),
+            "its constants must be finite: it divides by zero, or leaves a function's domain",
+        )?;
+        let levels = self.root.nesting(Binding::Sum) + 1;
+        require(
+            levels <= MAX_DEPTH,
+            "expression",
+            format!("with {levels} nested brackets"),
+            "less nesting (at most 100 levels)",
+        )
     }
 
     /// Names of the variables, in the order of the values that [`evaluate_row`](Self::evaluate_row) takes.

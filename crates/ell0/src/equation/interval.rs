@@ -351,6 +351,8 @@ mod tests {
     ];
 
     proptest! {
+        #![proptest_config(crate::testing::proptest_config(256))]
+
         /// Whatever point of a box is taken, its value is inside the interval of the box.
         #[test]
         fn every_value_is_inside(

@@ -263,7 +263,8 @@ impl Expression {
 impl Model {
     /// Each equation as MathML elements, one for each term, so that a long one can be broken between lines.
     pub fn mathml(&self, digits: usize) -> Vec<String> {
-        let line = |(equation, expression): (&Equation, &Expression)| {
+        let line = |equation: &Equation| {
+            let expression = &equation.expression;
             let left = name(&equation.target, None);
             let left = match self.dynamics() {
                 Dynamics::Regression => left,
@@ -282,11 +283,7 @@ impl Model {
                 .collect::<Vec<_>>()
                 .join("\n")
         };
-        self.equations()
-            .iter()
-            .zip(self.expressions())
-            .map(line)
-            .collect()
+        self.equations().iter().map(line).collect()
     }
 }
 

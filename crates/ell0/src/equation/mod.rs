@@ -2,7 +2,8 @@
 //!
 //! - [`Expression`]: built from a model or read from text, evaluated over many rows, differentiated, printed as text and LaTeX.
 //! - [`Node`]: the tree inside.
-//! - [`Model`]: equations for named targets, printed as PySINDy does or plainer, and saved as `model.json`.
+//! - [`Model`]: equations for named targets, printed as PySINDy does or plainer, and saved as `model.json`; [`CompiledModel`]: for block after block of rows.
+//! - [`integrate`]: methods that follow a law through time, and the control of their steps.
 //!
 //! ```
 //! use ell0::equation::Expression;
@@ -14,11 +15,15 @@
 //! ```
 
 mod arithmetic;
+mod compiled;
 mod derivative;
 mod evaluate;
 mod expression;
+mod file;
+pub mod integrate;
 mod interval;
 mod latex;
+mod lines;
 mod mathml;
 mod model;
 mod parse;
@@ -26,11 +31,12 @@ mod simulate;
 mod text;
 
 pub use arithmetic::Arithmetic;
+pub use compiled::CompiledModel;
 pub use evaluate::Evaluator;
 pub use expression::{Expression, Node};
 pub use interval::Interval;
 pub use model::{DictionaryTarget, Dynamics, Equation, Model, TermRecord};
-pub use simulate::Simulation;
+pub use simulate::{Simulation, Stop};
 
 #[cfg(test)]
 mod tests;

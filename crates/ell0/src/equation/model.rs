@@ -1,11 +1,11 @@
-//! A finished model: equations for named targets, and the file they are kept in.
+//! A finished model: equations for named targets.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Expression, Node, latex::latex_name};
+use super::{CompiledModel, Expression, file::File};
 use crate::{
-    error::{Error, Result, require, require_len},
-    features::Features,
+    error::{Result, require, require_len},
+    features::{Features, Library},
 };
 
 /// What the targets of a model are.
@@ -35,18 +35,15 @@ pub struct TermRecord {
 }
 
 /// The equation of one target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Equation {
     /// What it gives.
     pub target: String,
-    /// The whole right-hand side as text with all digits, in the model's inputs.
-    pub expression: String,
+    /// The whole right-hand side, in the model's inputs.
+    pub expression: Expression,
     /// The terms of a linear combination, for reading; empty for other expressions.
-    #[serde(default)]
     pub terms: Vec<TermRecord>,
     /// Significant digits without which the text would not be the law any more: large coefficients may cancel. None if the usual ones suffice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digits: Option<usize>,
 }
 
@@ -72,26 +69,14 @@ pub struct DictionaryTarget {
 /// assert_eq!(Model::from_json(&text)?, model);
 /// # Ok::<(), ell0::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Model {
-    file: File,
-    expressions: Vec<Expression>,
-}
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    format: String,
-    version: u32,
+#[serde(try_from = "File", into = "File")]
+pub struct Model {
     inputs: Vec<String>,
     dynamics: Dynamics,
-    #[serde(default)]
-    library: Option<String>,
+    library: Option<Library>,
     equations: Vec<Equation>,
 }
-
-const FORMAT: &str = "ell0-model";
-const VERSION: u32 = 1;
 
 /// The fewest that commands print: a law that needs no more says nothing of it.
 const USUAL_DIGITS: usize = 5;
@@ -110,40 +95,20 @@ impl Model {
         equations: Vec<(String, Expression)>,
         dynamics: Dynamics,
     ) -> Result<Self> {
-        for (target, expression) in &equations {
-            let same = expression.variables() == inputs;
-            require(
-                same,
-                "inputs",
-                format!("{:?} (of {target})", expression.variables()),
-                "all equations must have the model's inputs",
-            )?;
-        }
-        let equation = |(target, expression): &(String, Expression)| Equation {
-            target: target.clone(),
-            expression: expression.to_string(),
+        let equation = |(target, expression): (String, Expression)| Equation {
+            target,
+            expression,
             terms: Vec::new(),
             digits: None,
         };
-        let file = File {
-            format: FORMAT.into(),
-            version: VERSION,
-            inputs,
-            dynamics,
-            library: None,
-            equations: equations.iter().map(equation).collect(),
-        };
-        Model {
-            file,
-            expressions: Vec::new(),
-        }
-        .check()
+        let equations = equations.into_iter().map(equation).collect();
+        Model::of_equations(inputs, equations, dynamics, None)
     }
 
     /// A dictionary model: for each target, coefficients of all features in the user's units and, if known, the probability of each.
     pub fn dictionary(
         features: &Features,
-        library: &str,
+        library: &Library,
         targets: &[DictionaryTarget],
         dynamics: Dynamics,
     ) -> Result<Self> {
@@ -180,131 +145,117 @@ impl Model {
             };
             equations.push(Equation {
                 target: target.clone(),
-                expression: expression.to_string(),
+                expression,
                 terms: used.iter().map(record).collect(),
                 digits: None,
             });
         }
-        let file = File {
-            format: FORMAT.into(),
-            version: VERSION,
-            inputs: features.inputs().to_vec(),
-            dynamics,
-            library: Some(library.into()),
-            equations,
-        };
-        Model {
-            file,
-            expressions: Vec::new(),
-        }
-        .check()
+        let inputs = features.inputs().to_vec();
+        Model::of_equations(inputs, equations, dynamics, Some(library.clone()))
     }
 
-    /// Checks what the types do not say, and reads the expressions.
-    fn check(mut self) -> Result<Self> {
-        let file = &self.file;
+    /// Checks what the types do not say.
+    pub(super) fn of_equations(
+        inputs: Vec<String>,
+        equations: Vec<Equation>,
+        dynamics: Dynamics,
+        library: Option<Library>,
+    ) -> Result<Self> {
         require(
-            file.format == FORMAT,
-            "format",
-            &file.format,
-            "expected `ell0-model`",
-        )?;
-        require(
-            file.version == VERSION,
-            "version",
-            file.version,
-            "this program reads version 1",
-        )?;
-        require(
-            !file.equations.is_empty(),
+            !equations.is_empty(),
             "equations",
             "none",
             "a model needs at least one equation",
         )?;
-        for (index, name) in file.inputs.iter().enumerate() {
+        for (index, name) in inputs.iter().enumerate() {
             require(
-                !file.inputs[..index].contains(name),
+                !inputs[..index].contains(name),
                 "input",
                 name,
                 "each input must have its own name",
             )?;
         }
-        for (index, equation) in file.equations.iter().enumerate() {
-            let twice = file.equations[..index]
-                .iter()
-                .any(|e| e.target == equation.target);
+        for (index, equation) in equations.iter().enumerate() {
+            let Equation {
+                target, expression, ..
+            } = equation;
+            let twice = equations[..index].iter().any(|e| e.target == *target);
             require(
                 !twice,
                 "target",
-                &equation.target,
+                target,
                 "each target must have one equation",
             )?;
+            let same = expression.variables() == inputs;
+            require(
+                same,
+                "inputs",
+                format!("{:?} (of {target})", expression.variables()),
+                "all equations must have the model's inputs",
+            )?;
+            expression.check_writable()?;
         }
-        let read = |equation: &Equation| Expression::parse(&equation.expression, &file.inputs);
-        self.expressions = file.equations.iter().map(read).collect::<Result<_>>()?;
-        Ok(self)
+        Ok(Model {
+            inputs,
+            dynamics,
+            library,
+            equations,
+        })
     }
 
-    /// Reads a model file.
-    pub fn from_json(text: &str) -> Result<Self> {
-        let file: File = serde_json::from_str(text).map_err(|e| {
-            Error::parameter(
-                "model file",
-                e,
-                "expected a model.json of version 1; see docs/model-json.md",
-            )
-        })?;
-        Model {
-            file,
-            expressions: Vec::new(),
+    /// The same model, of which each equation needs so many digits when it is printed, and gets them; see [`Statistics::digits`](crate::dictionary::Statistics::digits).
+    #[must_use]
+    pub fn with_digits(mut self, digits: impl IntoIterator<Item = usize>) -> Self {
+        for (equation, digits) in self.equations.iter_mut().zip(digits) {
+            equation.digits = (digits > USUAL_DIGITS).then_some(digits);
         }
-        .check()
-    }
-
-    /// The text of the model's file.
-    pub fn to_json(&self) -> String {
-        // Strings, numbers and lists of them: nothing that could fail.
-        serde_json::to_string_pretty(&self.file).unwrap_or_default()
+        self
     }
 
     /// Names of the inputs.
     pub fn inputs(&self) -> &[String] {
-        &self.file.inputs
+        &self.inputs
     }
 
     /// Names of the targets.
     pub fn targets(&self) -> impl Iterator<Item = &str> {
-        self.file.equations.iter().map(|e| e.target.as_str())
+        self.equations.iter().map(|e| e.target.as_str())
     }
 
     /// What the targets are.
     pub fn dynamics(&self) -> Dynamics {
-        self.file.dynamics
+        self.dynamics
     }
 
-    /// The library the terms were chosen from, as text.
-    pub fn library(&self) -> Option<&str> {
-        self.file.library.as_deref()
+    /// The library the terms were chosen from.
+    pub fn library(&self) -> Option<&Library> {
+        self.library.as_ref()
     }
 
     /// The equations.
     pub fn equations(&self) -> &[Equation] {
-        &self.file.equations
+        &self.equations
     }
 
     /// The right-hand sides.
-    pub fn expressions(&self) -> &[Expression] {
-        &self.expressions
+    pub fn expressions(&self) -> impl ExactSizeIterator<Item = &Expression> + Clone {
+        self.equations.iter().map(|e| &e.expression)
     }
 
-    /// The targets for many rows; columns of inputs and of targets stand one after the other.
+    /// The model as a program for many rows.
+    #[must_use]
+    pub fn compiled(&self) -> CompiledModel {
+        CompiledModel::new(self)
+    }
+
+    /// The targets for many rows; columns of inputs and of targets stand one after the other. For block after block of rows, see [`Model::compiled`].
     pub fn predict(&self, columns: &[f64], rows: usize) -> Result<Vec<f64>> {
         require_len(
             "values of the inputs",
             columns.len(),
-            rows.saturating_mul(self.inputs().len()),
+            rows.saturating_mul(self.inputs.len()),
         )?;
-        if self.inputs().is_empty() {
+        if self.inputs.is_empty() {
             require(
                 rows <= 1 << 24,
                 "rows",
@@ -312,88 +263,8 @@ impl Model {
                 "a model without inputs gives at most 2^24 rows at once",
             )?;
         }
-        let mut out = vec![0.0; rows * self.expressions.len()];
-        if rows > 0 {
-            for (expression, out) in self.expressions.iter().zip(out.chunks_exact_mut(rows)) {
-                expression.evaluator().evaluate_into(columns, rows, out)?;
-            }
-        }
+        let mut out = vec![0.0; rows * self.equations.len()];
+        self.compiled().predict_into(columns, rows, &mut out)?;
         Ok(out)
-    }
-
-    /// The left-hand side of an equation: `(x)'`, `(x)[k+1]`, or the target's name.
-    fn left(&self, equation: &Equation) -> String {
-        match self.file.dynamics {
-            Dynamics::Regression => equation.target.clone(),
-            Dynamics::Continuous => format!("({})'", equation.target),
-            Dynamics::Discrete => format!("({})[k+1]", equation.target),
-        }
-    }
-
-    /// The equations as PySINDy prints them, a line each, with so many digits after the point: `(x)' = -10.000 x + 10.000 y`.
-    pub fn pysindy(&self, digits: usize) -> String {
-        let digits = digits.min(17);
-        let line = |(equation, expression): (&Equation, &Expression)| {
-            let terms: Vec<String> = equation
-                .terms
-                .iter()
-                .map(|t| format!("{:.digits$} {}", t.coefficient, t.feature))
-                .collect();
-            let right = match (terms.is_empty(), expression.root()) {
-                (false, _) => terms.join(" + "),
-                (true, Node::Number(0.0)) => format!("{:.digits$}", 0.0),
-                (true, _) => expression.to_string(),
-            };
-            format!("{} = {right}", self.left(equation))
-        };
-        self.lines(line)
-    }
-
-    /// The same model, of which each equation needs so many digits when it is printed, and gets them; see [`Statistics::digits`](crate::dictionary::Statistics::digits).
-    pub fn with_digits(mut self, digits: impl IntoIterator<Item = usize>) -> Self {
-        for (equation, digits) in self.file.equations.iter_mut().zip(digits) {
-            equation.digits = (digits > USUAL_DIGITS).then_some(digits);
-        }
-        self
-    }
-
-    /// The equations in a plainer style, a line each, with so many significant digits, or as many more as an equation needs: `x' = -10*x + 10*y`.
-    pub fn text(&self, digits: usize) -> String {
-        self.lines(|(equation, expression)| {
-            let digits = equation.shown(digits);
-            let left = match self.file.dynamics {
-                Dynamics::Regression => equation.target.clone(),
-                Dynamics::Continuous => format!("{}'", equation.target),
-                Dynamics::Discrete => format!("{}[k+1]", equation.target),
-            };
-            format!("{left} = {expression:.digits$}")
-        })
-    }
-
-    /// The equations as LaTeX, aligned, with digits as in [`text`](Model::text).
-    pub fn latex(&self, digits: usize) -> String {
-        let line = |(equation, expression): (&Equation, &Expression)| {
-            let name = latex_name(&equation.target);
-            let left = match self.file.dynamics {
-                Dynamics::Regression => name,
-                Dynamics::Continuous => format!("\\frac{{\\mathrm{{d}}}}{{\\mathrm{{d}}t}} {name}"),
-                Dynamics::Discrete => format!("{{{name}}}^{{(k+1)}}"),
-            };
-            format!(
-                "{left} &= {} \\\\",
-                expression.latex(equation.shown(digits))
-            )
-        };
-        format!("\\begin{{align*}}\n{}\n\\end{{align*}}", self.lines(line))
-    }
-
-    fn lines(&self, line: impl Fn((&Equation, &Expression)) -> String) -> String {
-        self.file
-            .equations
-            .iter()
-            .zip(&self.expressions)
-            .map(line)
-            .collect::<Vec<_>>()
-            .join("\n")
     }
 }

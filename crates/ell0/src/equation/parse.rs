@@ -1,7 +1,7 @@
 //! An expression read from text: the plain form, and PySINDy's with factors side by side.
 
 use super::{Expression, Node};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, require};
 
 impl Expression {
     /// Reads an expression of the given variables.
@@ -21,25 +21,18 @@ impl Expression {
         if parser.place < text.len() {
             return Err(parser.error("an operator, a factor or the end"));
         }
-        let mut finite = true;
-        root.visit(&mut |node| {
-            if let Node::Number(value) | Node::Power(_, value) = node {
-                finite &= value.is_finite();
-            }
-        });
-        if !finite {
-            return Err(Error::parameter(
-                "expression",
-                format!("`{text}`"),
-                "its constants must be finite: it divides by zero, or leaves a function's domain",
-            ));
-        }
+        require(
+            root.is_finite(),
+            "expression",
+            format!("`{text}`"),
+            "its constants must be finite: it divides by zero, or leaves a function's domain",
+        )?;
         Expression::new(variables, root)
     }
 }
 
 /// Deeper nesting than this is a mistake, and would overflow the stack.
-const MAX_DEPTH: usize = 100;
+pub(super) const MAX_DEPTH: usize = 100;
 
 struct Parser<'a> {
     text: &'a str,

@@ -48,21 +48,15 @@ pub(super) fn significant(value: f64, digits: usize) -> String {
 }
 
 /// How tightly a node must bind to stand without brackets.
-#[derive(PartialEq, PartialOrd)]
-enum Binding {
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+pub(super) enum Binding {
     Sum,
     Product,
     Power,
 }
 
 impl Node {
-    fn write(
-        &self,
-        f: &mut impl Write,
-        variables: &[String],
-        digits: Option<usize>,
-        outer: Binding,
-    ) -> fmt::Result {
+    fn needs_brackets(&self, outer: Binding) -> bool {
         let (own, negative) = match self {
             Node::Sum(_) => (Binding::Sum, false),
             Node::Product(parts) => (
@@ -74,7 +68,36 @@ impl Node {
             Node::Power(..) => (Binding::Product, false),
             _ => (Binding::Power, false),
         };
-        let bracket = own < outer || (negative && outer > Binding::Sum);
+        own < outer || (negative && outer > Binding::Sum)
+    }
+
+    /// How deeply brackets are nested in its text; an exponent counts as one, too.
+    pub(super) fn nesting(&self, outer: Binding) -> usize {
+        let inner = match self {
+            Node::Number(_) | Node::Variable(_) => 0,
+            Node::Sum(parts) => parts
+                .iter()
+                .map(|p| p.nesting(Binding::Sum))
+                .max()
+                .unwrap_or(0),
+            Node::Product(parts) => {
+                let levels = parts.iter().map(|p| p.nesting(Binding::Product));
+                levels.max().unwrap_or(0)
+            }
+            Node::Power(inner, _) => inner.nesting(Binding::Power).max(1),
+            Node::Call(_, inner) => inner.nesting(Binding::Sum) + 1,
+        };
+        inner + usize::from(self.needs_brackets(outer))
+    }
+
+    fn write(
+        &self,
+        f: &mut impl Write,
+        variables: &[String],
+        digits: Option<usize>,
+        outer: Binding,
+    ) -> fmt::Result {
+        let bracket = self.needs_brackets(outer);
         if bracket {
             f.write_char('(')?;
         }

@@ -4,10 +4,14 @@ use std::fmt::Write;
 
 use super::{
     File,
-    plan::{Body, Plan},
+    layout::{Body, Layout},
+    network::Heads,
     print::{Dialect, print},
 };
-use crate::{features::Function, network::Activation};
+use crate::{
+    features::Function,
+    network::{Activation, Head},
+};
 
 struct Matlab;
 
@@ -37,20 +41,20 @@ impl Dialect for Matlab {
     }
 }
 
-pub(super) fn files(plan: &Plan) -> Vec<File> {
+pub(super) fn files(layout: &Layout) -> Vec<File> {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write_file(&mut out, plan);
-    vec![File::new(plan.name, ".m", out)]
+    let _ = write_file(&mut out, layout);
+    vec![File::new(layout.name, ".m", out)]
 }
 
-fn write_file(out: &mut String, plan: &Plan) -> std::fmt::Result {
-    let (n, m) = (plan.inputs.len(), plan.outputs.len());
-    writeln!(out, "function output = {}(input)", plan.name)?;
-    for line in &plan.about {
+fn write_file(out: &mut String, layout: &Layout) -> std::fmt::Result {
+    let (n, m) = (layout.inputs.len(), layout.outputs.len());
+    writeln!(out, "function output = {}(input)", layout.name)?;
+    for line in &layout.about {
         writeln!(out, "% {line}")?;
     }
-    for (what, names) in [("input", &plan.inputs), ("output", &plan.outputs)] {
+    for (what, names) in [("input", &layout.inputs), ("output", &layout.outputs)] {
         for (index, name) in names.iter().enumerate() {
             writeln!(out, "% {what}(:, {}): {}", index + 1, name.comment)?;
         }
@@ -61,14 +65,14 @@ fn write_file(out: &mut String, plan: &Plan) -> std::fmt::Result {
         out,
         "        error('expected a matrix with {n} columns');\n    end"
     )?;
-    match plan.body {
+    match layout.body {
         Body::Equations(_) => {
-            for (index, name) in plan.used_inputs() {
+            for (index, name) in layout.used_inputs() {
                 writeln!(out, "    {} = input(:, {});", name.identifier, index + 1)?;
             }
             writeln!(out, "    output = zeros(size(input, 1), {m});")?;
-            let names = plan.identifiers();
-            for (index, equation) in plan.equations().iter().enumerate() {
+            let names = layout.identifiers();
+            for (index, equation) in layout.equations().iter().enumerate() {
                 writeln!(
                     out,
                     "    output(:, {}) = {};",
@@ -100,17 +104,41 @@ fn write_file(out: &mut String, plan: &Plan) -> std::fmt::Result {
                 };
                 writeln!(out, "    output = {value};")?;
             }
-            if let Some(max) = network.saturation() {
-                writeln!(
-                    out,
-                    "    output = bsxfun(@times, [{}], tanh(output));",
-                    spaced(max)
-                )?;
+            let times = |factors: &[f32], values: &str| {
+                format!("bsxfun(@times, [{}], {values})", spaced(factors))
+            };
+            let value = match network.heads_at_once() {
+                Heads::Identity => None,
+                Heads::Tanh { halves, centres } => {
+                    let bounded = times(&halves, "tanh(output)");
+                    Some(centres.map_or(bounded.clone(), |centres| {
+                        format!("bsxfun(@plus, [{}], {bounded})", spaced(&centres))
+                    }))
+                }
+                Heads::Scaled(factors) => Some(times(&factors, "output")),
+                Heads::Mixed => {
+                    let heads = network.heads().iter().enumerate();
+                    let columns: Vec<String> = heads.map(|(k, head)| column(k, *head)).collect();
+                    Some(format!("[{}]", columns.join(", ")))
+                }
+            };
+            if let Some(value) = value {
+                writeln!(out, "    output = {value};")?;
             }
         }
     }
     writeln!(out, "end")?;
-    helpers(out, plan)
+    helpers(out, layout)
+}
+
+/// One output behind its head, in brackets of its own: in a list, a sign after a space would begin another column.
+fn column(index: usize, head: Head) -> String {
+    let value = format!("output(:, {})", index + 1);
+    match head {
+        Head::Identity => value,
+        Head::Scaled(factor) => format!("({factor:?} * {value})"),
+        Head::Tanh { centre, half } => format!("({centre:?} + {half:?} * tanh({value}))"),
+    }
 }
 
 fn spaced(values: &[f32]) -> String {
@@ -119,8 +147,8 @@ fn spaced(values: &[f32]) -> String {
 }
 
 /// NaN instead of a complex number, and the activation that MATLAB has not.
-fn helpers(out: &mut String, plan: &Plan) -> std::fmt::Result {
-    for function in plan.used_functions() {
+fn helpers(out: &mut String, layout: &Layout) -> std::fmt::Result {
+    for function in layout.used_functions() {
         if matches!(function, Function::Log | Function::Sqrt) {
             writeln!(
                 out,
@@ -128,13 +156,13 @@ fn helpers(out: &mut String, plan: &Plan) -> std::fmt::Result {
             )?;
         }
     }
-    if plan.uses_other_powers() {
+    if layout.uses_other_powers() {
         writeln!(
             out,
             "\nfunction y = real_power(x, k)\n    if k ~= floor(k)\n        x(x < 0) = NaN;\n    end\n    y = x.^k;\nend"
         )?;
     }
-    if matches!(plan.body, Body::Network(network) if network.uses(Activation::Elu)) {
+    if matches!(layout.body, Body::Network(network) if network.uses(Activation::Elu)) {
         writeln!(
             out,
             "\nfunction y = elu(x)\n    y = max(x, 0.0) + expm1(min(x, 0.0));\nend"

@@ -18,10 +18,10 @@
 
 mod c;
 mod identifier;
+mod layout;
 mod matlab;
 mod network;
 mod onnx;
-mod plan;
 mod power;
 mod print;
 mod python;
@@ -37,7 +37,7 @@ use crate::{
     equation::Model,
     error::{Error, Result},
 };
-use plan::Plan;
+use layout::Layout;
 
 /// A language to write in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,17 +143,17 @@ impl File {
 /// The files of a model in a format.
 pub fn export(model: &Model, format: Format, options: &Options) -> Result<Vec<File>> {
     check(format, options)?;
-    let plan = Plan::of_model(model, options)?;
+    let layout = Layout::of_model(model, options)?;
     Ok(match format {
         // All digits: LaTeX is for reading, but a number that was cut could not be used again.
         Format::Latex => vec![File::new(&options.name, ".tex", model.latex(17) + "\n")],
         Format::Json => vec![File::new(&options.name, ".json", model.to_json() + "\n")],
-        Format::C => c::files(&plan),
-        Format::Rust => rust::files(&plan),
-        Format::Python => python::files(&plan),
-        Format::Sympy => sympy::files(&plan),
-        Format::Matlab => matlab::files(&plan),
-        Format::Onnx => onnx::files(&plan),
+        Format::C => c::files(&layout),
+        Format::Rust => rust::files(&layout),
+        Format::Python => python::files(&layout),
+        Format::Sympy => sympy::files(&layout),
+        Format::Matlab => matlab::files(&layout),
+        Format::Onnx => onnx::files(&layout),
     })
 }
 
@@ -167,13 +167,13 @@ pub fn export_network(network: &Network, format: Format, options: &Options) -> R
         ));
     }
     check(format, options)?;
-    let plan = Plan::of_network(network, options)?;
+    let layout = Layout::of_network(network, options)?;
     Ok(match format {
-        Format::C => c::files(&plan),
-        Format::Rust => rust::files(&plan),
-        Format::Python => python::files(&plan),
-        Format::Matlab => matlab::files(&plan),
-        _ => onnx::files(&plan),
+        Format::C => c::files(&layout),
+        Format::Rust => rust::files(&layout),
+        Format::Python => python::files(&layout),
+        Format::Matlab => matlab::files(&layout),
+        _ => onnx::files(&layout),
     })
 }
 

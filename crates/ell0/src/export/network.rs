@@ -1,8 +1,8 @@
-//! A compacted network as it is written: dense layers on the inputs that are read, and for a policy max·tanh of the last.
+//! A compacted network as it is written: dense layers on the inputs that are read, and a head behind each output.
 
 use crate::{
     error::{Result, require, require_len},
-    network::{Activation, Compact},
+    network::{Activation, Compact, Head},
 };
 
 /// A compacted network with names, ready to be written.
@@ -10,7 +10,7 @@ use crate::{
 /// ```
 /// use ell0::{export::Network, network::{Activation, Mlp, MlpConfig}, rng::Stream};
 /// let mlp = Mlp::new(&MlpConfig::new([2, 8, 1], Activation::Elu), &Stream::new(1))?;
-/// let network = Network::new(mlp.compact()?, vec!["a".into(), "b".into()], vec!["y".into()], None)?;
+/// let network = Network::new(mlp.compact()?, vec!["a".into(), "b".into()], vec!["y".into()])?;
 /// assert_eq!(network.predict(&[0.5, -0.5])?, mlp.predict(&[0.5, -0.5])?);
 /// # Ok::<(), ell0::Error>(())
 /// ```
@@ -19,8 +19,20 @@ pub struct Network {
     compact: Compact,
     inputs: Vec<String>,
     outputs: Vec<String>,
-    saturation: Option<Vec<f32>>,
+    heads: Vec<Head>,
     layers: Vec<Layer>,
+}
+
+/// The heads of all outputs, where they are of one kind.
+pub(super) enum Heads {
+    Identity,
+    Tanh {
+        halves: Vec<f32>,
+        /// None if all are zero.
+        centres: Option<Vec<f32>>,
+    },
+    Scaled(Vec<f32>),
+    Mixed,
 }
 
 /// y = f(x W + b), W of shape (inputs, outputs) row by row.
@@ -34,22 +46,13 @@ pub(super) struct Layer {
 }
 
 impl Network {
-    /// A network with names of all the original inputs and of the outputs; with a saturation, the outputs are max·tanh of the network's.
-    pub fn new(
-        compact: Compact,
-        inputs: Vec<String>,
-        outputs: Vec<String>,
-        saturation: Option<Vec<f32>>,
-    ) -> Result<Self> {
+    /// A network with names of all the original inputs and of the outputs, which stand as they are; see [`Network::with_heads`].
+    pub fn new(compact: Compact, inputs: Vec<String>, outputs: Vec<String>) -> Result<Self> {
         let mlp = compact.network();
         let architecture = mlp.architecture();
         require_len("names of inputs", inputs.len(), compact.original_inputs())?;
         require_len("names of outputs", outputs.len(), architecture.outputs())?;
-        if let Some(saturation) = &saturation {
-            require_len("greatest outputs", saturation.len(), outputs.len())?;
-        }
-        let limits = saturation.iter().flatten();
-        for value in mlp.parameters().iter().chain(limits) {
+        for value in mlp.parameters() {
             require(
                 value.is_finite(),
                 "parameter of a network",
@@ -88,10 +91,18 @@ impl Network {
         Ok(Network {
             compact,
             inputs,
+            heads: vec![Head::Identity; outputs.len()],
             outputs,
-            saturation,
             layers,
         })
+    }
+
+    /// The same network with a head behind each output.
+    pub fn with_heads(mut self, heads: Vec<Head>) -> Result<Self> {
+        require_len("heads of the outputs", heads.len(), self.outputs.len())?;
+        heads.iter().try_for_each(Head::check)?;
+        self.heads = heads;
+        Ok(self)
     }
 
     /// Names of all the original inputs.
@@ -107,11 +118,9 @@ impl Network {
     /// Predictions for rows of all the original inputs, row by row, in single precision.
     pub fn predict(&self, rows: &[f32]) -> Result<Vec<f32>> {
         let mut values = self.compact.predict(rows)?;
-        if let Some(saturation) = &self.saturation {
-            for row in values.chunks_exact_mut(saturation.len()) {
-                for (value, max) in row.iter_mut().zip(saturation) {
-                    *value = max * value.tanh();
-                }
+        for row in values.chunks_exact_mut(self.heads.len()) {
+            for (value, head) in row.iter_mut().zip(&self.heads) {
+                *value = head.apply(*value);
             }
         }
         Ok(values)
@@ -126,15 +135,47 @@ impl Network {
         &self.layers
     }
 
-    /// Greatest absolute value of each output, for a policy.
-    pub(super) fn saturation(&self) -> Option<&[f32]> {
-        self.saturation.as_deref()
+    /// What stands behind each output.
+    pub(super) fn heads(&self) -> &[Head] {
+        &self.heads
     }
 
-    /// Whether a layer, or the saturation, uses an activation.
+    /// The heads of all outputs at once, for languages that work on whole rows.
+    pub(super) fn heads_at_once(&self) -> Heads {
+        let all = |value: fn(&Head) -> Option<f32>| self.heads.iter().map(value).collect();
+        let half = |head: &Head| match *head {
+            Head::Tanh { half, .. } => Some(half),
+            _ => None,
+        };
+        let centre = |head: &Head| match *head {
+            Head::Tanh { centre, .. } => Some(centre),
+            _ => None,
+        };
+        let factor = |head: &Head| match *head {
+            Head::Scaled(factor) => Some(factor),
+            _ => None,
+        };
+        let (halves, centres): (Option<Vec<f32>>, Option<Vec<f32>>) = (all(half), all(centre));
+        if self.heads.iter().all(|head| *head == Head::Identity) {
+            Heads::Identity
+        } else if let (Some(halves), Some(centres)) = (halves, centres) {
+            let centred = centres.iter().any(|centre| *centre != 0.0);
+            Heads::Tanh {
+                halves,
+                centres: centred.then_some(centres),
+            }
+        } else if let Some(factors) = all(factor) {
+            Heads::Scaled(factors)
+        } else {
+            Heads::Mixed
+        }
+    }
+
+    /// Whether a layer, or a head, uses an activation.
     pub(super) fn uses(&self, activation: Activation) -> bool {
+        let bounded = |head: &Head| matches!(head, Head::Tanh { .. });
         self.layers.iter().any(|l| l.activation == activation)
-            || activation == Activation::Tanh && self.saturation.is_some()
+            || activation == Activation::Tanh && self.heads.iter().any(bounded)
     }
 
     /// The outputs for one row in double precision: what the written code computes.
@@ -158,10 +199,8 @@ impl Network {
             };
             state = (0..layer.outputs).map(unit).collect();
         }
-        if let Some(saturation) = &self.saturation {
-            for (value, max) in state.iter_mut().zip(saturation) {
-                *value = f64::from(*max) * value.tanh();
-            }
+        for (value, head) in state.iter_mut().zip(&self.heads) {
+            *value = head.apply_double(*value);
         }
         state
     }

@@ -3,11 +3,16 @@
 
 use super::{
     File,
-    network::Network,
-    plan::{Body, Plan},
+    layout::{Body, Layout},
+    network::{Heads, Network},
     power::whole,
 };
-use crate::{equation::Node, features::Function, network::Activation, protobuf::Message};
+use crate::{
+    equation::Node,
+    features::Function,
+    network::{Activation, Head},
+    protobuf::Message,
+};
 
 /// The oldest versions with all that is used here.
 const OPSET: u64 = 17;
@@ -18,19 +23,16 @@ const FLOAT: u64 = 1;
 const INT64: u64 = 7;
 const DOUBLE: u64 = 11;
 
-pub(super) fn files(plan: &Plan) -> Vec<File> {
-    let double = matches!(plan.body, Body::Equations(_)) && !plan.float;
+pub(super) fn files(layout: &Layout) -> Vec<File> {
+    let double = matches!(layout.body, Body::Equations(_)) && !layout.float;
     let mut graph = Graph {
         element: if double { DOUBLE } else { FLOAT },
-        columns: vec![None; plan.inputs.len()],
+        columns: vec![None; layout.inputs.len()],
         ..Graph::default()
     };
-    match plan.body {
+    match layout.body {
         Body::Equations(model) => {
-            let targets = model
-                .expressions()
-                .iter()
-                .map(|e| graph.expression(e.root()));
+            let targets = model.expressions().map(|e| graph.expression(e.root()));
             let targets: Vec<String> = targets.collect();
             let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
             graph.node("Concat", &targets, "y", &[("axis", 1)]);
@@ -38,12 +40,12 @@ pub(super) fn files(plan: &Plan) -> Vec<File> {
         Body::Network(network) => graph.network(network),
     }
     let mut message = graph.nodes;
-    message.bytes(2, plan.name.as_bytes());
+    message.bytes(2, layout.name.as_bytes());
     for tensor in &graph.tensors {
         message.message(5, tensor);
     }
-    message.message(11, &value("x", graph.element, plan.inputs.len()));
-    message.message(12, &value("y", graph.element, plan.outputs.len()));
+    message.message(11, &value("x", graph.element, layout.inputs.len()));
+    message.message(12, &value("y", graph.element, layout.outputs.len()));
 
     let mut model = Message::default();
     model.varint(1, IR_VERSION);
@@ -53,14 +55,14 @@ pub(super) fn files(plan: &Plan) -> Vec<File> {
     opset.varint(2, OPSET);
     model.message(8, &opset);
     // The names as the user gave them, as a JSON list each.
-    for (key, names) in [("inputs", &plan.inputs), ("outputs", &plan.outputs)] {
+    for (key, names) in [("inputs", &layout.inputs), ("outputs", &layout.outputs)] {
         let texts: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
         let mut property = Message::default();
         property.bytes(1, key.as_bytes());
         property.bytes(2, serde_json::json!(texts).to_string().as_bytes());
         model.message(14, &property);
     }
-    vec![File::new(plan.name, ".onnx", model.into_bytes())]
+    vec![File::new(layout.name, ".onnx", model.into_bytes())]
 }
 
 /// A graph in the making. Nodes and tensors are named by numbers.
@@ -265,13 +267,58 @@ impl Graph {
                 state = self.apply(activation, &[&state]);
             }
         }
-        match network.saturation() {
-            Some(max) => {
+        match network.heads_at_once() {
+            Heads::Identity => self.node("Identity", &[&state], "y", &[]),
+            Heads::Tanh {
+                halves,
+                centres: None,
+            } => {
                 let bounded = self.apply("Tanh", &[&state]);
-                let max = self.floats(&[max.len()], max);
-                self.node("Mul", &[&bounded, &max], "y", &[]);
+                let halves = self.floats(&[halves.len()], &halves);
+                self.node("Mul", &[&bounded, &halves], "y", &[]);
             }
-            None => self.node("Identity", &[&state], "y", &[]),
+            Heads::Tanh {
+                halves,
+                centres: Some(centres),
+            } => {
+                let bounded = self.apply("Tanh", &[&state]);
+                let halves = self.floats(&[halves.len()], &halves);
+                let wide = self.apply("Mul", &[&bounded, &halves]);
+                let centres = self.floats(&[centres.len()], &centres);
+                self.node("Add", &[&wide, &centres], "y", &[]);
+            }
+            Heads::Scaled(factors) => {
+                let factors = self.floats(&[factors.len()], &factors);
+                self.node("Mul", &[&state, &factors], "y", &[]);
+            }
+            Heads::Mixed => {
+                let heads = network.heads().iter().enumerate();
+                let columns: Vec<String> =
+                    heads.map(|(k, head)| self.head(&state, k, *head)).collect();
+                let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+                self.node("Concat", &columns, "y", &[("axis", 1)]);
+            }
+        }
+    }
+
+    /// One output behind its head, of shape (rows, 1).
+    fn head(&mut self, state: &str, index: usize, head: Head) -> String {
+        let place = self.indices(&[index]);
+        let column = self.name();
+        self.node("Gather", &[state, &place], &column, &[("axis", 1)]);
+        match head {
+            Head::Identity => column,
+            Head::Scaled(factor) => {
+                let factor = self.floats(&[1], &[factor]);
+                self.apply("Mul", &[&column, &factor])
+            }
+            Head::Tanh { centre, half } => {
+                let bounded = self.apply("Tanh", &[&column]);
+                let half = self.floats(&[1], &[half]);
+                let wide = self.apply("Mul", &[&bounded, &half]);
+                let centre = self.floats(&[1], &[centre]);
+                self.apply("Add", &[&wide, &centre])
+            }
         }
     }
 }

@@ -5,12 +5,15 @@ use std::fmt::Write;
 use super::{
     File,
     identifier::python_string,
-    network::Network,
-    plan::{Body, Name, Plan},
+    layout::{Body, Layout, Name},
+    network::{Heads, Network},
     power::{helper, products},
     print::{Dialect, print},
 };
-use crate::{features::Function, network::Activation};
+use crate::{
+    features::Function,
+    network::{Activation, Head},
+};
 
 struct Python;
 
@@ -32,11 +35,11 @@ impl Dialect for Python {
     }
 }
 
-pub(super) fn files(plan: &Plan) -> Vec<File> {
+pub(super) fn files(layout: &Layout) -> Vec<File> {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write_file(&mut out, plan);
-    vec![File::new(plan.name, ".py", out)]
+    let _ = write_file(&mut out, layout);
+    vec![File::new(layout.name, ".py", out)]
 }
 
 /// A tuple of strings.
@@ -48,14 +51,14 @@ pub(super) fn tuple(names: &[Name]) -> String {
     format!("({})", texts.concat().trim_end())
 }
 
-fn write_file(out: &mut String, plan: &Plan) -> std::fmt::Result {
-    for line in &plan.about {
+fn write_file(out: &mut String, layout: &Layout) -> std::fmt::Result {
+    for line in &layout.about {
         writeln!(out, "# {line}")?;
     }
     writeln!(out, "# Written by ell0 export.\nimport numpy as np\n")?;
-    writeln!(out, "INPUTS = {}", tuple(&plan.inputs))?;
-    writeln!(out, "OUTPUTS = {}\n", tuple(&plan.outputs))?;
-    for exponent in plan.used_powers() {
+    writeln!(out, "INPUTS = {}", tuple(&layout.inputs))?;
+    writeln!(out, "OUTPUTS = {}\n", tuple(&layout.outputs))?;
+    for exponent in layout.used_powers() {
         let (squares, value) = products(exponent);
         writeln!(out, "\ndef {}(x):", helper(exponent))?;
         for (name, root) in squares {
@@ -63,11 +66,11 @@ fn write_file(out: &mut String, plan: &Plan) -> std::fmt::Result {
         }
         writeln!(out, "    return {value}\n")?;
     }
-    if let Body::Network(network) = plan.body {
+    if let Body::Network(network) = layout.body {
         write_parameters(out, network)?;
     }
-    let n = plan.inputs.len();
-    writeln!(out, "\ndef {}(input):", plan.name)?;
+    let n = layout.inputs.len();
+    writeln!(out, "\ndef {}(input):", layout.name)?;
     writeln!(
         out,
         "    \"\"\"Outputs for an array whose last axis holds the {n} inputs, in the order of INPUTS.\"\"\""
@@ -78,18 +81,18 @@ fn write_file(out: &mut String, plan: &Plan) -> std::fmt::Result {
         out,
         "        raise ValueError(\"the last axis must hold the {n} inputs, but the shape is %s\" % (input.shape,))"
     )?;
-    match plan.body {
+    match layout.body {
         Body::Equations(_) => {
-            for (index, name) in plan.used_inputs() {
+            for (index, name) in layout.used_inputs() {
                 writeln!(out, "    {} = input[..., {index}]", name.identifier)?;
             }
             writeln!(
                 out,
                 "    output = np.empty(input.shape[:-1] + ({},))",
-                plan.outputs.len()
+                layout.outputs.len()
             )?;
-            let names = plan.identifiers();
-            for (index, equation) in plan.equations().iter().enumerate() {
+            let names = layout.identifiers();
+            for (index, equation) in layout.equations().iter().enumerate() {
                 writeln!(
                     out,
                     "    output[..., {index}] = {}",
@@ -109,12 +112,35 @@ fn write_file(out: &mut String, plan: &Plan) -> std::fmt::Result {
                 };
                 writeln!(out, "    output = {value}")?;
             }
-            if let Some(max) = network.saturation() {
-                writeln!(out, "    output = np.array({max:?}) * np.tanh(output)")?;
+            let value = match network.heads_at_once() {
+                Heads::Identity => None,
+                Heads::Tanh { halves, centres } => {
+                    let sum = centres.map_or(String::new(), |c| format!("np.array({c:?}) + "));
+                    Some(format!("{sum}np.array({halves:?}) * np.tanh(output)"))
+                }
+                Heads::Scaled(factors) => Some(format!("np.array({factors:?}) * output")),
+                Heads::Mixed => {
+                    let heads = network.heads().iter().enumerate();
+                    let columns: Vec<String> = heads.map(|(k, head)| column(k, *head)).collect();
+                    Some(format!("np.stack([{}], axis=-1)", columns.join(", ")))
+                }
+            };
+            if let Some(value) = value {
+                writeln!(out, "    output = {value}")?;
             }
         }
     }
     writeln!(out, "    return output")
+}
+
+/// One output behind its head.
+fn column(index: usize, head: Head) -> String {
+    let value = format!("output[..., {index}]");
+    match head {
+        Head::Identity => value,
+        Head::Scaled(factor) => format!("{factor:?} * {value}"),
+        Head::Tanh { centre, half } => format!("{centre:?} + {half:?} * np.tanh({value})"),
+    }
 }
 
 fn write_parameters(out: &mut String, network: &Network) -> std::fmt::Result {

@@ -5,12 +5,15 @@ use std::fmt::Write;
 use super::{
     File,
     identifier::rust_string,
-    network::Network,
-    plan::{Body, Plan},
+    layout::{Body, Layout},
+    network::{Heads, Network},
     power::{helper, products},
     print::{Dialect, print},
 };
-use crate::{features::Function, network::Activation};
+use crate::{
+    features::Function,
+    network::{Activation, Head},
+};
 
 struct Rust {
     float: bool,
@@ -49,21 +52,23 @@ impl Dialect for Rust {
     }
 }
 
-pub(super) fn files(plan: &Plan) -> Vec<File> {
+pub(super) fn files(layout: &Layout) -> Vec<File> {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write_file(&mut out, plan);
-    vec![File::new(plan.name, ".rs", out)]
+    let _ = write_file(&mut out, layout);
+    vec![File::new(layout.name, ".rs", out)]
 }
 
-fn write_file(out: &mut String, plan: &Plan) -> std::fmt::Result {
-    let dialect = Rust { float: plan.float };
-    let (real, n, m) = (dialect.real(), plan.inputs.len(), plan.outputs.len());
-    for line in &plan.about {
+fn write_file(out: &mut String, layout: &Layout) -> std::fmt::Result {
+    let dialect = Rust {
+        float: layout.float,
+    };
+    let (real, n, m) = (dialect.real(), layout.inputs.len(), layout.outputs.len());
+    for line in &layout.about {
         writeln!(out, "// {line}")?;
     }
     writeln!(out, "// Written by ell0 export.\n")?;
-    for (constant, names) in [("INPUTS", &plan.inputs), ("OUTPUTS", &plan.outputs)] {
+    for (constant, names) in [("INPUTS", &layout.inputs), ("OUTPUTS", &layout.outputs)] {
         let texts: Vec<String> = names.iter().map(|name| rust_string(&name.text)).collect();
         writeln!(
             out,
@@ -82,25 +87,25 @@ fn write_file(out: &mut String, plan: &Plan) -> std::fmt::Result {
         "/// The outputs that belong to the inputs; not finite where the model is not."
     )?;
     writeln!(out, "#[allow(non_snake_case, clippy::all)]")?;
-    let empty = matches!(plan.body, Body::Equations(_)) && plan.used_inputs().is_empty();
+    let empty = matches!(layout.body, Body::Equations(_)) && layout.used_inputs().is_empty();
     let parameter = if empty { "_" } else { "input" };
     writeln!(
         out,
         "pub fn {}({parameter}: &[{real}; {n}]) -> [{real}; {m}] {{",
-        plan.name
+        layout.name
     )?;
-    match plan.body {
+    match layout.body {
         Body::Equations(_) => {
-            for (index, name) in plan.used_inputs() {
+            for (index, name) in layout.used_inputs() {
                 writeln!(out, "    let {} = input[{index}];", name.identifier)?;
             }
-            let names = plan.identifiers();
+            let names = layout.identifiers();
             writeln!(out, "    [")?;
-            for equation in plan.equations() {
+            for equation in layout.equations() {
                 writeln!(out, "        {},", print(equation, &names, &dialect))?;
             }
             writeln!(out, "    ]\n}}\n")?;
-            for exponent in plan.used_powers() {
+            for exponent in layout.used_powers() {
                 let (squares, value) = products(exponent);
                 writeln!(out, "#[inline]\n#[allow(clippy::all)]")?;
                 let parameter = if exponent == 0 { "_" } else { "x" };
@@ -117,8 +122,8 @@ fn write_file(out: &mut String, plan: &Plan) -> std::fmt::Result {
         }
         Body::Network(network) => write_network(out, network, &dialect)?,
     }
-    write_math(out, plan, &dialect)?;
-    write_tests(out, plan, &dialect)
+    write_math(out, layout, &dialect)?;
+    write_tests(out, layout, &dialect)
 }
 
 fn write_network(out: &mut String, network: &Network, dialect: &Rust) -> std::fmt::Result {
@@ -142,18 +147,23 @@ fn write_network(out: &mut String, network: &Network, dialect: &Rust) -> std::fm
             layer.outputs
         )?;
     }
-    match network.saturation() {
-        Some(max) => {
-            let value = |(place, max): (usize, &f32)| {
-                format!(
-                    "{} * math::tanh(state[{place}])",
-                    dialect.signed(f64::from(*max))
-                )
-            };
-            let values: Vec<String> = max.iter().enumerate().map(value).collect();
-            writeln!(out, "    [{}]\n}}\n", values.join(", "))?;
-        }
-        None => writeln!(out, "    state\n}}\n")?,
+    if let Heads::Identity = network.heads_at_once() {
+        writeln!(out, "    state\n}}\n")?;
+    } else {
+        let number = |value: f32| dialect.signed(f64::from(value));
+        let value = |(place, head): (usize, &Head)| match *head {
+            Head::Identity => format!("state[{place}]"),
+            Head::Scaled(factor) => format!("{} * state[{place}]", number(factor)),
+            Head::Tanh { centre, half } => {
+                let sum = match centre {
+                    0.0 => String::new(),
+                    centre => format!("{} + ", number(centre)),
+                };
+                format!("{sum}{} * math::tanh(state[{place}])", number(half))
+            }
+        };
+        let values: Vec<String> = network.heads().iter().enumerate().map(value).collect();
+        writeln!(out, "    [{}]\n}}\n", values.join(", "))?;
     }
     // Parameters are written in single precision, which is what they were trained in, whatever the code computes in.
     writeln!(
@@ -185,7 +195,7 @@ fn write_network(out: &mut String, network: &Network, dialect: &Rust) -> std::fm
 }
 
 /// The functions that are used, each in two forms.
-fn write_math(out: &mut String, plan: &Plan, dialect: &Rust) -> std::fmt::Result {
+fn write_math(out: &mut String, layout: &Layout, dialect: &Rust) -> std::fmt::Result {
     let real = dialect.real();
     let end = if dialect.float { "f" } else { "" };
     // Name, parameters, by the standard library, by libm.
@@ -198,7 +208,7 @@ fn write_math(out: &mut String, plan: &Plan, dialect: &Rust) -> std::fmt::Result
             format!("libm::{name}{end}(x)"),
         )
     };
-    for function in plan.used_functions() {
+    for function in layout.used_functions() {
         functions.push(match function {
             Function::Log => simple("log", "ln"),
             Function::Abs => ("abs", "", "x.abs()".into(), format!("libm::fabs{end}(x)")),
@@ -209,11 +219,11 @@ fn write_math(out: &mut String, plan: &Plan, dialect: &Rust) -> std::fmt::Result
             function => simple(function.name(), function.name()),
         });
     }
-    if plan.uses_other_powers() {
+    if layout.uses_other_powers() {
         let (std, libm) = ("x.powf(y)".into(), format!("libm::pow{end}(x, y)"));
         functions.push(("pow", ", y: ", std, libm));
     }
-    if let Body::Network(network) = plan.body {
+    if let Body::Network(network) = layout.body {
         if network.uses(Activation::Elu) {
             let text = |f: &str| format!("if x < 0.0 {{ {f} }} else {{ x }}");
             let libm = text(&format!("libm::expm1{end}(x)"));
@@ -261,9 +271,13 @@ fn write_math(out: &mut String, plan: &Plan, dialect: &Rust) -> std::fmt::Result
     writeln!(out, "}}\n")
 }
 
-fn write_tests(out: &mut String, plan: &Plan, dialect: &Rust) -> std::fmt::Result {
-    let (real, name) = (dialect.real(), plan.name);
-    let (n, m, pairs) = (plan.inputs.len(), plan.outputs.len(), plan.pairs.len());
+fn write_tests(out: &mut String, layout: &Layout, dialect: &Rust) -> std::fmt::Result {
+    let (real, name) = (dialect.real(), layout.name);
+    let (n, m, pairs) = (
+        layout.inputs.len(),
+        layout.outputs.len(),
+        layout.pairs.len(),
+    );
     writeln!(out, "#[cfg(test)]\n#[allow(clippy::all)]\nmod tests {{")?;
     writeln!(out, "    #[test]\n    fn stored_pairs_agree() {{")?;
     writeln!(
@@ -274,7 +288,7 @@ fn write_tests(out: &mut String, plan: &Plan, dialect: &Rust) -> std::fmt::Resul
         let values: Vec<String> = values.iter().map(|v| dialect.signed(*v)).collect();
         values.join(", ")
     };
-    for (input, output) in &plan.pairs {
+    for (input, output) in &layout.pairs {
         writeln!(out, "            ([{}], [{}]),", row(input), row(output))?;
     }
     writeln!(out, "        ];\n        for (input, want) in &pairs {{")?;
@@ -285,7 +299,7 @@ fn write_tests(out: &mut String, plan: &Plan, dialect: &Rust) -> std::fmt::Resul
     writeln!(
         out,
         "                assert!((got - want).abs() <= {} * (1.0 + want.abs()), \"{{}} is not {{}}\", got, want);",
-        dialect.number(plan.tolerance)
+        dialect.number(layout.tolerance)
     )?;
     writeln!(out, "            }}\n        }}\n    }}\n}}")
 }

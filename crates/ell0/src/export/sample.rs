@@ -1,6 +1,6 @@
 //! Pairs of inputs and outputs that are written with the code, so that it can test itself where it runs.
 
-use super::plan::Body;
+use super::layout::Body;
 use crate::{equation::Node, error::Result, features::Function, rng::Stream};
 
 /// Inputs, and the outputs that belong to them.
@@ -33,7 +33,6 @@ pub(super) fn pairs(body: &Body, inputs: usize, float: bool) -> Result<(Vec<Pair
                 model.predict(&row, 1)?,
                 model
                     .expressions()
-                    .iter()
                     .map(|e| evaluate_single(e.root(), &single))
                     .collect(),
             ),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{
     File,
-    plan::Plan,
+    layout::Layout,
     print::{Dialect, print},
     python::tuple,
 };
@@ -43,34 +43,34 @@ impl Dialect for Sympy {
     }
 }
 
-pub(super) fn files(plan: &Plan) -> Vec<File> {
+pub(super) fn files(layout: &Layout) -> Vec<File> {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write_file(&mut out, plan);
-    vec![File::new(plan.name, "_sympy.py", out)]
+    let _ = write_file(&mut out, layout);
+    vec![File::new(layout.name, "_sympy.py", out)]
 }
 
-fn write_file(out: &mut String, plan: &Plan) -> std::fmt::Result {
-    for line in &plan.about {
+fn write_file(out: &mut String, layout: &Layout) -> std::fmt::Result {
+    for line in &layout.about {
         writeln!(out, "# {line}")?;
     }
     writeln!(
         out,
         "# Written by ell0 export. A function of NumPy arrays: sp.lambdify(inputs, expressions).\nimport sympy as sp\n"
     )?;
-    writeln!(out, "INPUTS = {}", tuple(&plan.inputs))?;
-    writeln!(out, "OUTPUTS = {}\n", tuple(&plan.outputs))?;
-    for name in &plan.inputs {
+    writeln!(out, "INPUTS = {}", tuple(&layout.inputs))?;
+    writeln!(out, "OUTPUTS = {}\n", tuple(&layout.outputs))?;
+    for name in &layout.inputs {
         writeln!(out, "{0} = sp.Symbol(\"{0}\", real=True)", name.identifier)?;
     }
-    let names = plan.identifiers();
+    let names = layout.identifiers();
     let symbols: Vec<String> = names.iter().map(|name| format!("{name}, ")).collect();
     writeln!(
         out,
         "inputs = ({})\nexpressions = (",
         symbols.concat().trim_end()
     )?;
-    for (equation, output) in plan.equations().iter().zip(&plan.outputs) {
+    for (equation, output) in layout.equations().iter().zip(&layout.outputs) {
         writeln!(
             out,
             "    {},  # {}",

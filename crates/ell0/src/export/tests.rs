@@ -4,7 +4,7 @@ use super::{
     *,
 };
 use crate::equation::{Dynamics, Expression};
-use crate::network::{Activation, Mlp, MlpConfig};
+use crate::network::{Activation, Head, Mlp, MlpConfig};
 use crate::rng::Stream;
 
 fn strings(names: &[&str]) -> Vec<String> {
@@ -116,14 +116,8 @@ fn what_cannot_be_written_is_refused() {
     assert!(error(export(&model, Format::Python, &float)).contains("c, rust and onnx"));
     assert!(error(export(&model, Format::C, &named("a b"))).contains("`a_b`"));
     let mut mlp = Mlp::new(&MlpConfig::new([1, 2, 1], Activation::Elu), &Stream::new(1)).unwrap();
-    let network = |mlp: &Mlp| {
-        Network::new(
-            mlp.compact().unwrap(),
-            strings(&["x"]),
-            strings(&["y"]),
-            None,
-        )
-    };
+    let network =
+        |mlp: &Mlp| Network::new(mlp.compact().unwrap(), strings(&["x"]), strings(&["y"]));
     let whole = network(&mlp).unwrap();
     for format in [Format::Sympy, Format::Latex, Format::Json] {
         let error = error(export_network(&whole, format, &named("f")));
@@ -150,7 +144,7 @@ fn a_network_without_hidden_units_is_its_biases() {
     let last = mlp.parameters().len() - 1;
     mlp.parameters_mut()[last] = 0.75;
     let compact = mlp.compact().unwrap();
-    let network = Network::new(compact, strings(&["a", "b"]), strings(&["y"]), None).unwrap();
+    let network = Network::new(compact, strings(&["a", "b"]), strings(&["y"])).unwrap();
     assert_eq!(network.evaluate(&[1.0, 2.0]), [0.75]);
     assert_eq!(network.predict(&[1.0, 2.0]).unwrap(), [0.75]);
     for (format, _) in Format::ALL {
@@ -158,4 +152,128 @@ fn a_network_without_hidden_units_is_its_biases() {
         let equations = matches!(format, Format::Sympy | Format::Latex | Format::Json);
         assert_eq!(result.is_err(), equations, "{format}");
     }
+}
+
+/// A network of two outputs with heads, and what is written of them in each language that holds networks.
+fn written(heads: [Head; 2]) -> (Network, Vec<String>) {
+    let config = MlpConfig::new([2, 3, 2], Activation::Elu);
+    let mlp = Mlp::new(&config, &Stream::new(1)).unwrap();
+    let names = [strings(&["a", "b"]), strings(&["y", "z"])];
+    let [inputs, outputs] = names;
+    let network = Network::new(mlp.compact().unwrap(), inputs, outputs).unwrap();
+    let network = network.with_heads(heads.to_vec()).unwrap();
+    let formats = [Format::C, Format::Rust, Format::Python, Format::Matlab];
+    let text = |format| {
+        let files = export_network(&network, format, &named("f")).unwrap();
+        String::from_utf8(files.last().unwrap().content.clone()).unwrap()
+    };
+    let texts = formats.map(text).to_vec();
+    (network, texts)
+}
+
+#[test]
+fn heads_are_written_in_every_language() {
+    let tanh = |centre, half| Head::Tanh { centre, half };
+    let cases: [([Head; 2], [&str; 6]); 5] = [
+        (
+            [Head::Identity, Head::Identity],
+            [
+                "output[0] = state_2[0];\n    output[1] = state_2[1];\n}",
+                "state, |x| x);\n    state\n}",
+                "biases_1\n    return output",
+                "biases_1);\nend",
+                "Gather Gemm Elu Gemm Identity",
+                "widths 2, 3, 2.",
+            ],
+        ),
+        (
+            [tanh(0.0, 2.0), tanh(0.0, 0.5)],
+            [
+                "output[0] = 2.0 * tanh(state_2[0]);\n    output[1] = 0.5 * tanh(state_2[1]);\n}",
+                "    [2.0 * math::tanh(state[0]), 0.5 * math::tanh(state[1])]\n}",
+                "    output = np.array([2.0, 0.5]) * np.tanh(output)\n    return output",
+                "    output = bsxfun(@times, [2.0 0.5], tanh(output));\nend",
+                "Gather Gemm Elu Gemm Tanh Mul",
+                "widths 2, 3, 2, then max * tanh.",
+            ],
+        ),
+        (
+            [tanh(-1.5, 2.0), tanh(0.0, 0.5)],
+            [
+                "output[0] = -1.5 + 2.0 * tanh(state_2[0]);\n    output[1] = 0.5 * tanh(state_2[1]);\n}",
+                "    [-1.5 + 2.0 * math::tanh(state[0]), 0.5 * math::tanh(state[1])]\n}",
+                "    output = np.array([-1.5, 0.0]) + np.array([2.0, 0.5]) * np.tanh(output)\n    return output",
+                "    output = bsxfun(@plus, [-1.5 0.0], bsxfun(@times, [2.0 0.5], tanh(output)));\nend",
+                "Gather Gemm Elu Gemm Tanh Mul Add",
+                "widths 2, 3, 2, then centre + half * tanh.",
+            ],
+        ),
+        (
+            [Head::Scaled(3.0), Head::Scaled(-0.25)],
+            [
+                "output[0] = 3.0 * state_2[0];\n    output[1] = -0.25 * state_2[1];\n}",
+                "    [3.0 * state[0], -0.25 * state[1]]\n}",
+                "    output = np.array([3.0, -0.25]) * output\n    return output",
+                "    output = bsxfun(@times, [3.0 -0.25], output);\nend",
+                "Gather Gemm Elu Gemm Mul",
+                "widths 2, 3, 2, then a factor for each output.",
+            ],
+        ),
+        (
+            [Head::Identity, tanh(1.0, 2.0)],
+            [
+                "output[0] = state_2[0];\n    output[1] = 1.0 + 2.0 * tanh(state_2[1]);\n}",
+                "    [state[0], 1.0 + 2.0 * math::tanh(state[1])]\n}",
+                "    output = np.stack([output[..., 0], 1.0 + 2.0 * np.tanh(output[..., 1])], axis=-1)\n    return output",
+                "    output = [output(:, 1), (1.0 + 2.0 * tanh(output(:, 2)))];\nend",
+                "Gather Gemm Elu Gemm Gather Gather Tanh Mul Add Concat",
+                "widths 2, 3, 2, then a bound or a factor for some outputs.",
+            ],
+        ),
+    ];
+    for (heads, [c, rust, python, matlab, onnx, about]) in cases {
+        let (network, texts) = written(heads);
+        for (text, part) in texts.iter().zip([c, rust, python, matlab]) {
+            assert!(text.contains(part), "{heads:?}: {part}\nis not in\n{text}");
+            assert!(text.contains(about), "{heads:?}: {about}");
+        }
+        let files = export_network(&network, Format::Onnx, &named("f")).unwrap();
+        assert_eq!(operations(&files[0].content), onnx);
+        // In single and in double precision, as the heads say.
+        let plain = network
+            .clone()
+            .with_heads(vec![Head::Identity; 2])
+            .unwrap()
+            .predict(&[0.5, -0.5])
+            .unwrap();
+        let want: Vec<f32> = plain.iter().zip(heads).map(|(y, h)| h.apply(*y)).collect();
+        assert_eq!(network.predict(&[0.5, -0.5]).unwrap(), want);
+        let double = network.evaluate(&[0.5, -0.5]);
+        assert!(
+            want.iter()
+                .zip(double)
+                .all(|(a, b)| (f64::from(*a) - b).abs() < 1e-6)
+        );
+    }
+    let (network, _) = written([Head::Identity; 2]);
+    let error = |heads: Vec<Head>| network.clone().with_heads(heads).unwrap_err().to_string();
+    assert!(error(vec![Head::Identity]).contains("got 1, expected 2"));
+    assert!(error(vec![Head::Scaled(f32::NAN); 2]).contains("finite"));
+}
+
+/// The operations of an ONNX graph, in order.
+fn operations(bytes: &[u8]) -> String {
+    let known = [
+        "Gather", "Gemm", "Elu", "Tanh", "Mul", "Add", "Concat", "Identity",
+    ];
+    let mut found = Vec::new();
+    for place in 0..bytes.len() {
+        // Field 4 of a node, as bytes with their length.
+        let name = known.iter().find(|name| {
+            let head = [0x22, name.len() as u8];
+            bytes[place..].starts_with(&head) && bytes[place + 2..].starts_with(name.as_bytes())
+        });
+        found.extend(name.copied());
+    }
+    found.join(" ")
 }

@@ -3,6 +3,7 @@
 //! - [`Library`]: what terms there are, independent of the data; written and read as text, `polynomial(3) + fourier(1, interactions)`.
 //! - [`Term`]: a product of factors such as `x0^2 sin(1 x1)`. Names and order are those of PySINDy, with the user's column names.
 //! - [`Features`]: the terms of a library for given columns, evaluated over many rows at once.
+//! - [`Lift`]: features as what a network sees, with the inputs or the features themselves brought to scale.
 //!
 //! ```
 //! use ell0::features::Library;
@@ -16,11 +17,13 @@
 //! ```
 
 mod library;
+mod lift;
 mod program;
 mod term;
 mod text;
 
 pub use library::{Library, Pairs};
+pub use lift::{Lift, LiftSpace};
 pub use program::{Features, Workspace};
 pub use term::{Factor, Function, Term};
 

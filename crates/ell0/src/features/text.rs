@@ -2,6 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::{Function, Library, Pairs};
 use crate::error::{Error, Result};
 
@@ -132,6 +134,19 @@ impl FromStr for Library {
             return Err(parser.error("`+`, `*`, `[`, `only`, `without` or the end"));
         }
         Ok(library)
+    }
+}
+
+impl Serialize for Library {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Library {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
     }
 }
 

@@ -129,6 +129,8 @@ fn moments_keep_their_digits_in_the_tails() {
 }
 
 proptest! {
+    #![proptest_config(crate::testing::proptest_config(256))]
+
     #[test]
     fn everything_is_finite_and_in_range(a in -50.0..50.0f64, exponent in -300.0..0.0f64, beta in 0.05..5.0f64, gamma in -2.0..-0.001f64, zeta in 1.001..3.0f64) {
         let gate = HardConcrete::new(beta, gamma, zeta).unwrap();

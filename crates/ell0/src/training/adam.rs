@@ -1,6 +1,6 @@
 //! Adam with PyTorch's semantics.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +63,17 @@ pub struct Adam {
     pub(super) steps: u64,
 }
 
+/// All that an optimizer remembers from step to step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdamMemory<'a> {
+    /// The running mean m of the gradient.
+    pub first: Cow<'a, [f32]>,
+    /// The running mean v of its square.
+    pub second: Cow<'a, [f32]>,
+    /// The number t of steps.
+    pub steps: u64,
+}
+
 impl Adam {
     /// An optimizer for `len` parameters.
     pub fn new(config: AdamConfig, len: usize) -> Result<Self> {
@@ -75,20 +86,26 @@ impl Adam {
         })
     }
 
-    /// The running means of the gradient and of its square, and the number of steps: all that an optimizer remembers.
-    pub fn memory(&self) -> (&[f32], &[f32], u64) {
-        (&self.first, &self.second, self.steps)
+    /// What it remembers.
+    #[must_use]
+    pub fn memory(&self) -> AdamMemory<'_> {
+        AdamMemory {
+            first: Cow::Borrowed(&self.first),
+            second: Cow::Borrowed(&self.second),
+            steps: self.steps,
+        }
     }
 
     /// An optimizer with the memory of another.
-    pub fn with_memory(
-        config: AdamConfig,
-        first: Vec<f32>,
-        second: Vec<f32>,
-        steps: u64,
-    ) -> Result<Self> {
+    pub fn with_memory(config: AdamConfig, memory: AdamMemory<'_>) -> Result<Self> {
         config.check()?;
+        let AdamMemory {
+            first,
+            second,
+            steps,
+        } = memory;
         require_len("second moments", second.len(), first.len())?;
+        let (first, second) = (first.into_owned(), second.into_owned());
         Ok(Adam {
             config,
             first,

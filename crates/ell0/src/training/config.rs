@@ -34,7 +34,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs, reason = "the table above documents every field")]
-pub struct FitConfig {
+pub struct TrainerConfig {
     pub loss: Loss,
     pub penalty: Penalty,
     pub epochs: u64,
@@ -55,9 +55,9 @@ pub struct FitConfig {
     pub threads: usize,
 }
 
-impl Default for FitConfig {
+impl Default for TrainerConfig {
     fn default() -> Self {
-        FitConfig {
+        TrainerConfig {
             loss: Loss::MeanSquaredError,
             penalty: Penalty::none(),
             epochs: 1,
@@ -80,7 +80,7 @@ impl Default for FitConfig {
     }
 }
 
-impl FitConfig {
+impl TrainerConfig {
     pub(super) fn check(&self) -> Result<()> {
         let positive = |name, value: f64| {
             let ok = value > 0.0 && value <= 1e6;

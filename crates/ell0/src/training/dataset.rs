@@ -2,10 +2,9 @@
 
 use crate::{
     error::{Error, Result, require, require_len},
-    features::{Features, Workspace},
+    features::{Features, Lift, LiftSpace},
     network::Loss,
     rng::fnv1a,
-    simd,
 };
 
 /// Rows of inputs and targets in single precision, all of them finite.
@@ -19,21 +18,6 @@ pub struct Dataset {
     lift: Option<Lift>,
     /// Row by row, inputs before targets: a random row is one or two cache lines.
     values: Vec<f32>,
-}
-
-/// Features in place of inputs, each divided by its scale.
-#[derive(Clone, Debug)]
-struct Lift {
-    features: Features,
-    factors: Vec<f64>,
-}
-
-/// Room for computing the features of a batch.
-#[derive(Clone, Debug)]
-pub(super) struct GatherSpace {
-    inputs: Vec<f64>,
-    features: Vec<f64>,
-    workspace: Option<Workspace>,
 }
 
 impl Dataset {
@@ -74,39 +58,28 @@ impl Dataset {
     }
 
     /// The same rows, of which a network sees the given features, each divided by its scale.
-    pub fn lifted(mut self, features: Features, scales: &[f64]) -> Result<Self> {
+    pub fn lifted(self, features: Features, scales: &[f64]) -> Result<Self> {
+        self.with_lift(Lift::to_scaled_features(features, scales)?)
+    }
+
+    /// The same rows, of which a network sees what the lift makes of the inputs.
+    pub fn with_lift(mut self, lift: Lift) -> Result<Self> {
+        let features = lift.features();
         require_len(
             "inputs of the features",
             features.inputs().len(),
             self.inputs,
         )?;
-        require_len("scales of the features", scales.len(), features.len())?;
-        for (&scale, name) in scales.iter().zip(features.names()) {
-            let ok = scale > 0.0 && scale.is_finite();
-            require(
-                ok,
-                "scale of a feature",
-                format!("{scale} (of {name})"),
-                "it must be positive and finite",
-            )?;
-        }
-        let factors = scales.iter().map(|s| 1.0 / s).collect();
-        self.lift = Some(Lift { features, factors });
         // Every row once, so that a feature that is not finite is found now and not in the midst of training.
-        let mut space = self.gather_space(256);
+        let mut space = lift.workspace(256);
         for start in (0..self.rows).step_by(256) {
             let n = 256.min(self.rows - start);
-            self.fill_features(start..start + n, &mut space)?;
-            let lift = self.lift.as_ref().expect("just set");
-            let values = &space.features[..n * lift.features.len()];
-            let seen = |(k, v): (usize, &f64)| (v * lift.factors[k / n]) as f32;
-            if let Some(at) = values
-                .iter()
-                .enumerate()
-                .position(|value| !seen(value).is_finite())
-            {
+            self.fill(start..start + n, &mut space)?;
+            let values = lift.evaluate(n, &mut space)?;
+            let place = (0..values.len()).find(|&at| !lift.seen(at / n, values[at]).is_finite());
+            if let Some(at) = place {
                 return Err(Error::Value {
-                    column: lift.features.names()[at / n].clone(),
+                    column: features.names()[at / n].clone(),
                     row: (start + at % n) as u64,
                     value: values[at],
                     expected:
@@ -115,6 +88,7 @@ impl Dataset {
                 });
             }
         }
+        self.lift = Some(lift);
         Ok(self)
     }
 
@@ -122,46 +96,29 @@ impl Dataset {
     pub fn inputs(&self) -> usize {
         self.lift
             .as_ref()
-            .map_or(self.inputs, |lift| lift.features.len())
+            .map_or(self.inputs, |lift| lift.features().len())
     }
 
     /// Room for gathering batches of at most `rows` rows.
-    pub(super) fn gather_space(&self, rows: usize) -> GatherSpace {
-        match &self.lift {
-            None => GatherSpace {
-                inputs: Vec::new(),
-                features: Vec::new(),
-                workspace: None,
-            },
-            Some(lift) => GatherSpace {
-                inputs: vec![0.0; rows * self.inputs],
-                features: vec![0.0; rows * lift.features.len()],
-                workspace: Some(lift.features.workspace(rows)),
-            },
-        }
+    pub(super) fn gather_space(&self, rows: usize) -> Option<LiftSpace> {
+        self.lift.as_ref().map(|lift| lift.workspace(rows))
     }
 
-    /// The features of some rows, unscaled, in the room for them.
-    fn fill_features(
+    /// The inputs of some rows, in the room for them.
+    fn fill(
         &self,
         rows: impl ExactSizeIterator<Item = usize>,
-        space: &mut GatherSpace,
+        space: &mut LiftSpace,
     ) -> Result<()> {
-        let (Some(lift), Some(workspace)) = (&self.lift, &mut space.workspace) else {
-            return Ok(());
-        };
         let (n, width) = (rows.len(), self.inputs + self.targets);
+        let room = space.inputs(n, self.inputs)?;
         for (row, index) in rows.enumerate() {
-            for (column, &value) in self.values[index * width..][..self.inputs]
-                .iter()
-                .enumerate()
-            {
-                space.inputs[column * n + row] = f64::from(value);
+            let values = &self.values[index * width..][..self.inputs];
+            for (column, &value) in values.iter().enumerate() {
+                room[column * n + row] = f64::from(value);
             }
         }
-        let room = &mut space.features[..n * lift.features.len()];
-        lift.features
-            .evaluate_into(&space.inputs[..n * self.inputs], n, room, workspace)
+        Ok(())
     }
 
     /// Number of target columns.
@@ -190,7 +147,7 @@ impl Dataset {
         rows: impl ExactSizeIterator<Item = usize> + Clone,
         x: &mut [f32],
         y: &mut [f32],
-        space: &mut GatherSpace,
+        space: Option<&mut LiftSpace>,
     ) -> Result<()> {
         let (n, width) = (rows.len(), self.inputs + self.targets);
         for (row, index) in rows.clone().enumerate() {
@@ -205,19 +162,10 @@ impl Dataset {
                 y[column * n + row] = value;
             }
         }
-        if let Some(lift) = &self.lift {
-            self.fill_features(rows, space)?;
-            let columns = x.chunks_exact_mut(n).zip(space.features.chunks_exact(n));
-            simd::vectorised(
-                #[inline(always)]
-                || {
-                    for ((x, feature), &factor) in columns.zip(&lift.factors) {
-                        x.iter_mut()
-                            .zip(feature)
-                            .for_each(|(x, &f)| *x = (f * factor) as f32);
-                    }
-                },
-            );
+        if let (Some(lift), Some(space)) = (&self.lift, space) {
+            self.fill(rows, space)?;
+            lift.evaluate(n, space)?;
+            lift.round(n, x, space);
         }
         Ok(())
     }

@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::{Dataset, dataset::GatherSpace};
+use super::Dataset;
 use crate::{
     error::Result,
+    features::LiftSpace,
     network::{Architecture, Draw, Loss, Pass},
 };
 
@@ -43,12 +44,12 @@ pub(super) fn evaluate_checked(
             data.gather_space(capacity),
         )
     };
-    let block = |(pass, x, y, space): &mut (Pass, Vec<f32>, Vec<f32>, GatherSpace),
+    let block = |(pass, x, y, space): &mut (Pass, Vec<f32>, Vec<f32>, Option<LiftSpace>),
                  index: usize| {
         let start = index * BLOCK;
         let n = BLOCK.min(data.rows() - start);
         let (x, y) = (&mut x[..n * data.inputs()], &mut y[..n * data.targets()]);
-        data.gather(start..start + n, x, y, space)?;
+        data.gather(start..start + n, x, y, space.as_mut())?;
         pass.forward(parameters, x, Draw::TestTime)?;
         pass.loss(loss, y, data.rows())
     };

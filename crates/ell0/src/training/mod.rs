@@ -1,7 +1,7 @@
 //! Training of gated networks.
 //!
 //! - [`Dataset`]: rows of inputs and targets, checked once.
-//! - [`FitConfig`]: every choice of a run, checked once; [`Schedule`], [`Warmup`], [`AdamConfig`] are its parts.
+//! - [`TrainerConfig`]: every choice of a run, checked once; [`Schedule`], [`Warmup`], [`AdamConfig`] are its parts.
 //! - [`Trainer`]: one step is gather, draw gates, forward, backward, penalty, clip, Adam; [`Trainer::fit`] runs the epochs.
 //! - [`Observer`]: how a caller sees progress, and stops it.
 //! - [`Trainer::save`] and [`Trainer::resume`]: checkpoints that go on to the same bits.
@@ -11,7 +11,7 @@
 //!     gates::Penalty,
 //!     network::{Activation, GateSpec, Mlp, MlpConfig},
 //!     rng::Stream,
-//!     training::{Dataset, FitConfig, Silent, Trainer},
+//!     training::{Dataset, TrainerConfig, Silent, Trainer},
 //! };
 //! // y = 2 x₀, and x₁ does not matter.
 //! let mut rng = Stream::new(0).at(0);
@@ -19,8 +19,8 @@
 //! let y: Vec<f32> = x.chunks(2).map(|row| 2.0 * row[0]).collect();
 //! let data = Dataset::new(&x, 2, &y, 1)?;
 //! let model = Mlp::new(&MlpConfig::new([2, 1], Activation::Identity).gated(GateSpec::default()), &Stream::new(1))?;
-//! let config = FitConfig { epochs: 60, batch_size: 50, learning_rate: 0.02, penalty: Penalty::expected_l0(0.05)?, ..FitConfig::default() };
-//! let mut trainer = Trainer::new(model, config, &data, None)?;
+//! let config = TrainerConfig { epochs: 60, batch_size: 50, learning_rate: 0.02, penalty: Penalty::expected_l0(0.05)?, ..TrainerConfig::default() };
+//! let mut trainer = Trainer::new(model, config, data, None)?;
 //! trainer.fit(&mut Silent)?;
 //! assert_eq!(trainer.model().compact()?.inputs(), [0]);
 //! # Ok::<(), ell0::Error>(())
@@ -37,9 +37,9 @@ mod schedule;
 mod step;
 mod trainer;
 
-pub use adam::{Adam, AdamConfig};
+pub use adam::{Adam, AdamConfig, AdamMemory};
 pub use averaging::follow;
-pub use config::FitConfig;
+pub use config::TrainerConfig;
 pub use dataset::Dataset;
 pub use evaluate::evaluate;
 pub use history::{EpochRecord, Observer, Outcome, Silent, StepRecord};

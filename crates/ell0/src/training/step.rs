@@ -1,26 +1,27 @@
-//! The parts of a training step that can run side by side.
+//! The shards of a training step, which can run side by side.
 
-use super::{Dataset, FitConfig, dataset::GatherSpace};
+use super::{Dataset, TrainerConfig};
 use crate::{
     error::Result,
+    features::LiftSpace,
     network::{Architecture, Draw, Loss, Noise, Pass},
     rng::Stream,
 };
 
-/// Rows of a part. How a batch is divided depends on its size alone, never on the number of threads: that keeps the bits the same.
-pub(super) const PART_ROWS: usize = 256;
+/// Rows of a shard. How a batch is divided depends on its size alone, never on the number of threads: that keeps the bits the same.
+pub(super) const SHARD_ROWS: usize = 256;
 
-/// A part of a step: some rows of the batch under one draw of the gates, with its own workspace.
+/// A shard of a step: some rows of the batch under one draw of the gates, with its own workspace.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct Shard {
     sample: u64,
-    shard: u64,
+    index: u64,
     first_row: usize,
     rows: usize,
     pass: Pass,
     x: Vec<f32>,
     y: Vec<f32>,
-    space: GatherSpace,
+    space: Option<LiftSpace>,
     shared_noise: Vec<f32>,
     row_noise: Vec<f32>,
     pub gradient: Vec<f32>,
@@ -51,16 +52,16 @@ impl Streams {
     }
 }
 
-impl Part {
-    /// All parts of a step: samples × shards of nearly equal size.
-    pub fn all(architecture: &Architecture, config: &FitConfig, data: &Dataset) -> Vec<Part> {
-        let shards = config.batch_size.div_ceil(PART_ROWS);
+impl Shard {
+    /// All shards of a step: for each sample of the gates, as many of nearly equal size as the batch needs.
+    pub fn all(architecture: &Architecture, config: &TrainerConfig, data: &Dataset) -> Vec<Shard> {
+        let shards = config.batch_size.div_ceil(SHARD_ROWS);
         let bound = |shard: usize| shard * config.batch_size / shards;
-        let part = |sample: usize, shard: usize| {
+        let make = |sample: usize, shard: usize| {
             let (first_row, rows) = (bound(shard), bound(shard + 1) - bound(shard));
-            Part {
+            Shard {
                 sample: sample as u64,
-                shard: shard as u64,
+                index: shard as u64,
                 first_row,
                 rows,
                 pass: Pass::new(architecture, rows),
@@ -74,11 +75,11 @@ impl Part {
             }
         };
         (0..config.samples)
-            .flat_map(|sample| (0..shards).map(move |shard| part(sample, shard)))
+            .flat_map(|sample| (0..shards).map(move |shard| make(sample, shard)))
             .collect()
     }
 
-    /// Gathers the rows, draws the gates, and computes this part's share of the error and its gradient.
+    /// Gathers the rows, draws the gates, and computes this shard's share of the error and its gradient.
     #[allow(clippy::too_many_arguments, reason = "the inputs of a step, each once")]
     pub fn run(
         &mut self,
@@ -95,7 +96,7 @@ impl Part {
             rows.iter().copied(),
             &mut self.x,
             &mut self.y,
-            &mut self.space,
+            self.space.as_mut(),
         )?;
         let draw = step * samples as u64 + self.sample;
         // Shards of one sample share its gates; rows have their own.
@@ -103,10 +104,10 @@ impl Part {
             streams.shared.at(draw).fill_uniform(&mut self.shared_noise);
         }
         if !self.row_noise.is_empty() {
-            let shards = indices.len().div_ceil(PART_ROWS) as u64;
+            let shards = indices.len().div_ceil(SHARD_ROWS) as u64;
             streams
                 .rows
-                .at(draw * shards + self.shard)
+                .at(draw * shards + self.index)
                 .fill_uniform(&mut self.row_noise);
         }
         let noise = Noise {

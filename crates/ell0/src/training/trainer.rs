@@ -1,13 +1,16 @@
 //! The training loop.
 
-use std::ops::{ControlFlow, Range};
+use std::{
+    ops::{ControlFlow, Range},
+    sync::Arc,
+};
 
 use rayon::prelude::*;
 
 use super::{
-    Adam, Dataset, EpochRecord, FitConfig, Observer, Outcome, StepRecord,
+    Adam, Dataset, EpochRecord, Observer, Outcome, StepRecord, TrainerConfig,
     evaluate::evaluate_checked,
-    step::{PART_ROWS, Part, Streams},
+    step::{SHARD_ROWS, Shard, Streams},
 };
 use crate::{
     error::{Error, Result},
@@ -17,10 +20,10 @@ use crate::{
 
 /// Trains a network on a dataset.
 #[derive(Debug)]
-pub struct Trainer<'a> {
-    pub(super) config: FitConfig,
-    pub(super) train: &'a Dataset,
-    pub(super) test: Option<&'a Dataset>,
+pub struct Trainer {
+    pub(super) config: TrainerConfig,
+    pub(super) train: Arc<Dataset>,
+    pub(super) test: Option<Arc<Dataset>>,
     pub(super) model: Mlp,
     pub(super) adam: Adam,
     pub(super) average: Option<Vec<f32>>,
@@ -30,7 +33,7 @@ pub struct Trainer<'a> {
     pub(super) sums: EpochSums,
     snapshot: Option<Snapshot>,
     streams: Streams,
-    parts: Vec<Part>,
+    shards: Vec<Shard>,
     indices: Vec<usize>,
     pool: Option<rayon::ThreadPool>,
 }
@@ -52,7 +55,7 @@ const SNAPSHOT_EVERY: u64 = 16;
 /// Largest norm of a gradient whose square Adam can hold in single precision.
 const LARGEST_NORM: f64 = 1e18;
 
-/// Most numbers that the gradients of all parts of a step may hold together: 2 GiB.
+/// Most numbers that the gradients of all shards of a step may hold together: 2 GiB.
 const MAX_GRADIENTS: usize = 1 << 29;
 
 /// The epoch and test error that patience counts from.
@@ -82,14 +85,15 @@ pub(super) struct EpochSums {
     gradient_norm: f64,
 }
 
-impl<'a> Trainer<'a> {
+impl Trainer {
     /// Checks the configuration and that the data suit the network.
     pub fn new(
         model: Mlp,
-        config: FitConfig,
-        train: &'a Dataset,
-        test: Option<&'a Dataset>,
+        config: TrainerConfig,
+        train: impl Into<Arc<Dataset>>,
+        test: Option<Arc<Dataset>>,
     ) -> Result<Self> {
+        let train = train.into();
         config.check()?;
         if config.patience.is_some() && test.is_none() {
             return Err(Error::parameter(
@@ -99,21 +103,19 @@ impl<'a> Trainer<'a> {
             ));
         }
         let architecture = model.architecture();
-        for data in [Some(train), test].into_iter().flatten() {
+        for data in [Some(&train), test.as_ref()].into_iter().flatten() {
             data.check(architecture.inputs(), architecture.outputs(), config.loss)?;
         }
-        let parts = config.batch_size.div_ceil(PART_ROWS) * config.samples;
-        if parts.saturating_mul(model.parameters().len()) > MAX_GRADIENTS {
+        let shards = config.batch_size.div_ceil(SHARD_ROWS) * config.samples;
+        if shards.saturating_mul(model.parameters().len()) > MAX_GRADIENTS {
             return Err(Error::parameter(
                 "batch_size",
                 config.batch_size,
-                "with this network and so many samples the gradients of its parts need more than 2 GiB: take a smaller batch",
+                "with this network and so many samples the gradients of its shards need more than 2 GiB: take a smaller batch",
             ));
         }
         let adam = Adam::new(config.adam, model.parameters().len())?;
         let mut trainer = Trainer {
-            train,
-            test,
             adam,
             average: config.average.map(|_| model.parameters().to_vec()),
             best: None,
@@ -122,9 +124,11 @@ impl<'a> Trainer<'a> {
             sums: EpochSums::default(),
             snapshot: None,
             streams: Streams::new(config.seed),
-            parts: Part::all(architecture, &config, train),
+            shards: Shard::all(architecture, &config, &train),
             indices: vec![0; config.batch_size],
             pool: None,
+            train,
+            test,
             model,
             config,
         };
@@ -152,7 +156,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// The configuration.
-    pub fn config(&self) -> &FitConfig {
+    pub fn config(&self) -> &TrainerConfig {
         &self.config
     }
 
@@ -202,12 +206,12 @@ impl<'a> Trainer<'a> {
         let step = self.steps();
         self.streams
             .draw_batch(step, self.train.rows(), &mut self.indices);
-        let error = self.run_parts(step)?;
+        let error = self.run_shards(step)?;
 
         let warmth = self.config.lambda_warmup.factor(step);
         let penalty = self.config.penalty.warmed(warmth);
         let architecture = self.model.architecture();
-        let gradient = &mut self.parts[0].gradient;
+        let gradient = &mut self.shards[0].gradient;
         let penalty = architecture.penalise(self.model.parameters(), &penalty, gradient)?;
         let gradient_norm = simd::squared_norm(gradient).sqrt();
         let scale = self
@@ -249,7 +253,7 @@ impl<'a> Trainer<'a> {
             (architecture.weights_and_biases(), learning_rate),
             (architecture.all_log_alphas(), gate_rate),
         ];
-        let gradient = &self.parts[0].gradient;
+        let gradient = &self.shards[0].gradient;
         self.adam
             .step(self.model.parameters_mut(), gradient, scale as f32, &groups)?;
         if let (Some(average), Some(decay)) = (&mut self.average, self.config.average) {
@@ -331,10 +335,10 @@ impl<'a> Trainer<'a> {
         error(self.steps())
     }
 
-    /// Runs all parts, on the pool if there is one, and sums them in order into the first.
-    fn run_parts(&mut self, step: u64) -> Result<f64> {
+    /// Runs all shards, on the pool if there is one, and sums them in order into the first.
+    fn run_shards(&mut self, step: u64) -> Result<f64> {
         let Trainer {
-            parts,
+            shards,
             model,
             train,
             indices,
@@ -343,8 +347,8 @@ impl<'a> Trainer<'a> {
             pool,
             ..
         } = self;
-        let run = |part: &mut Part| {
-            part.run(
+        let run = |shard: &mut Shard| {
+            shard.run(
                 model.parameters(),
                 train,
                 indices,
@@ -355,18 +359,18 @@ impl<'a> Trainer<'a> {
             )
         };
         match pool {
-            Some(pool) if parts.len() > 1 => {
-                pool.install(|| parts.par_iter_mut().try_for_each(run))?
+            Some(pool) if shards.len() > 1 => {
+                pool.install(|| shards.par_iter_mut().try_for_each(run))?
             }
-            _ => parts.iter_mut().try_for_each(run)?,
+            _ => shards.iter_mut().try_for_each(run)?,
         }
-        let (first, others) = parts
+        let (first, others) = shards
             .split_first_mut()
-            .expect("a batch has at least one part");
+            .expect("a batch has at least one shard");
         let mut error = first.error;
-        for part in others {
-            simd::add_assign(&mut first.gradient, &part.gradient);
-            error += part.error;
+        for shard in others {
+            simd::add_assign(&mut first.gradient, &shard.gradient);
+            error += shard.error;
         }
         Ok(error)
     }
@@ -408,8 +412,12 @@ impl<'a> Trainer<'a> {
 
     /// Evaluates, keeps the best, and writes the epoch into the history.
     fn end_epoch(&mut self, epoch: u64) -> Result<EpochRecord> {
-        let test_error = self.test.map(|data| self.evaluate(data)).transpose()?;
-        let evaluate_train = self.config.evaluate_train.then_some(self.train);
+        let test_error = self
+            .test
+            .as_deref()
+            .map(|data| self.evaluate(data))
+            .transpose()?;
+        let evaluate_train = self.config.evaluate_train.then_some(&*self.train);
         let train_error_at_test_time =
             evaluate_train.map(|data| self.evaluate(data)).transpose()?;
         for (quantity, error) in [

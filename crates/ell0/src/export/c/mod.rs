@@ -6,12 +6,15 @@ use std::fmt::Write;
 
 use super::{
     File,
+    layout::{Body, Layout, Name},
     network::Network,
-    plan::{Body, Name, Plan},
     power::{helper, products},
     print::{Dialect, print},
 };
-use crate::{features::Function, network::Activation};
+use crate::{
+    features::Function,
+    network::{Activation, Head},
+};
 
 struct C {
     float: bool,
@@ -59,40 +62,42 @@ impl Dialect for C {
     }
 }
 
-pub(super) fn files(plan: &Plan) -> Vec<File> {
+pub(super) fn files(layout: &Layout) -> Vec<File> {
     let (mut header, mut source) = (String::new(), String::new());
     // Writing to a string cannot fail.
-    let _ = write_header(&mut header, plan).and(write_source(&mut source, plan));
+    let _ = write_header(&mut header, layout).and(write_source(&mut source, layout));
     vec![
-        File::new(plan.name, ".h", header),
-        File::new(plan.name, ".c", source),
+        File::new(layout.name, ".h", header),
+        File::new(layout.name, ".c", source),
     ]
 }
 
-fn signature(plan: &Plan, real: &str) -> String {
-    let (n, m) = (plan.inputs.len(), plan.outputs.len());
+fn signature(layout: &Layout, real: &str) -> String {
+    let (n, m) = (layout.inputs.len(), layout.outputs.len());
     // C has no arrays without elements.
     let input = match n {
         0 => format!("const {real} *input"),
         n => format!("const {real} input[{n}]"),
     };
-    format!("int {}({input}, {real} output[{m}])", plan.name)
+    format!("int {}({input}, {real} output[{m}])", layout.name)
 }
 
-fn about(out: &mut String, plan: &Plan) -> std::fmt::Result {
+fn about(out: &mut String, layout: &Layout) -> std::fmt::Result {
     writeln!(out, "/*")?;
-    for line in &plan.about {
+    for line in &layout.about {
         writeln!(out, " * {line}")?;
     }
     writeln!(out, " * Written by ell0 export.\n */")
 }
 
-fn write_header(out: &mut String, plan: &Plan) -> std::fmt::Result {
-    let upper = plan.name.to_ascii_uppercase();
-    let dialect = C { float: plan.float };
-    about(out, plan)?;
+fn write_header(out: &mut String, layout: &Layout) -> std::fmt::Result {
+    let upper = layout.name.to_ascii_uppercase();
+    let dialect = C {
+        float: layout.float,
+    };
+    about(out, layout)?;
     writeln!(out, "#ifndef {upper}_H\n#define {upper}_H\n")?;
-    for (what, names) in [("IN", &plan.inputs), ("OUT", &plan.outputs)] {
+    for (what, names) in [("IN", &layout.inputs), ("OUT", &layout.outputs)] {
         for (
             index,
             Name {
@@ -109,34 +114,36 @@ fn write_header(out: &mut String, plan: &Plan) -> std::fmt::Result {
             )?;
         }
     }
-    writeln!(out, "#define {upper}_INPUTS {}", plan.inputs.len())?;
-    writeln!(out, "#define {upper}_OUTPUTS {}\n", plan.outputs.len())?;
+    writeln!(out, "#define {upper}_INPUTS {}", layout.inputs.len())?;
+    writeln!(out, "#define {upper}_OUTPUTS {}\n", layout.outputs.len())?;
     writeln!(out, "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n")?;
     writeln!(
         out,
         "/* 0 if all is well; 1 if an input is not finite, 2 if an output would not be: then all outputs are 0. */"
     )?;
-    writeln!(out, "{};\n", signature(plan, dialect.real()))?;
+    writeln!(out, "{};\n", signature(layout, dialect.real()))?;
     writeln!(out, "#ifdef __cplusplus\n}}\n#endif\n\n#endif")
 }
 
-fn write_source(out: &mut String, plan: &Plan) -> std::fmt::Result {
-    let dialect = C { float: plan.float };
+fn write_source(out: &mut String, layout: &Layout) -> std::fmt::Result {
+    let dialect = C {
+        float: layout.float,
+    };
     let real = dialect.real();
-    let (n, m) = (plan.inputs.len(), plan.outputs.len());
-    about(out, plan)?;
-    writeln!(out, "#include \"{}.h\"\n\n#include <math.h>\n", plan.name)?;
-    helpers(out, plan, &dialect)?;
-    if let Body::Network(network) = plan.body {
+    let (n, m) = (layout.inputs.len(), layout.outputs.len());
+    about(out, layout)?;
+    writeln!(out, "#include \"{}.h\"\n\n#include <math.h>\n", layout.name)?;
+    helpers(out, layout, &dialect)?;
+    if let Body::Network(network) = layout.body {
         write_layers(out, network, &dialect)?;
     }
     writeln!(
         out,
         "static void evaluate(const {real} *input, {real} *output)\n{{"
     )?;
-    match plan.body {
+    match layout.body {
         Body::Equations(_) => {
-            let used = plan.used_inputs();
+            let used = layout.used_inputs();
             for (index, name) in &used {
                 writeln!(
                     out,
@@ -147,8 +154,8 @@ fn write_source(out: &mut String, plan: &Plan) -> std::fmt::Result {
             if used.is_empty() {
                 writeln!(out, "    (void)input;")?;
             }
-            let names = plan.identifiers();
-            for (index, equation) in plan.equations().iter().enumerate() {
+            let names = layout.identifiers();
+            for (index, equation) in layout.equations().iter().enumerate() {
                 writeln!(
                     out,
                     "    output[{index}] = {};",
@@ -161,7 +168,7 @@ fn write_source(out: &mut String, plan: &Plan) -> std::fmt::Result {
     writeln!(
         out,
         "}}\n\n{}\n{{\n    int status = 0;",
-        signature(plan, real)
+        signature(layout, real)
     )?;
     writeln!(
         out,
@@ -181,20 +188,20 @@ fn write_source(out: &mut String, plan: &Plan) -> std::fmt::Result {
         dialect.number(0.0)
     )?;
     writeln!(out, "    return status;\n}}\n")?;
-    self_test::write(out, plan, &dialect)
+    self_test::write(out, layout, &dialect)
 }
 
 /// What libm has not: whole powers, the sign, activations.
-fn helpers(out: &mut String, plan: &Plan, dialect: &C) -> std::fmt::Result {
+fn helpers(out: &mut String, layout: &Layout, dialect: &C) -> std::fmt::Result {
     let (real, end) = (dialect.real(), dialect.suffix());
     let (zero, one) = (dialect.number(0.0), dialect.number(1.0));
-    if plan.used_functions().contains(&Function::Sign) {
+    if layout.used_functions().contains(&Function::Sign) {
         writeln!(
             out,
             "static {real} sign({real} x)\n{{\n    return x > {zero} ? {one} : x < {zero} ? -{one} : x;\n}}\n"
         )?;
     }
-    for exponent in plan.used_powers() {
+    for exponent in layout.used_powers() {
         let (squares, value) = products(exponent);
         writeln!(out, "static {real} {}({real} x)\n{{", helper(exponent))?;
         for (name, root) in squares {
@@ -202,7 +209,7 @@ fn helpers(out: &mut String, plan: &Plan, dialect: &C) -> std::fmt::Result {
         }
         writeln!(out, "    return {};\n}}\n", value.replace("1.0", &one))?;
     }
-    if let Body::Network(network) = plan.body {
+    if let Body::Network(network) = layout.body {
         for (activation, name, value) in [
             (
                 Activation::Elu,
@@ -281,15 +288,20 @@ fn write_network(out: &mut String, network: &Network, dialect: &C) -> std::fmt::
         )?;
     }
     let last = network.layers().len();
-    for place in 0..network.outputs().len() {
+    for (place, head) in network.heads().iter().enumerate() {
         let value = format!("state_{last}[{place}]");
-        let value = match network.saturation() {
-            Some(max) => format!(
-                "{} * tanh{}({value})",
-                dialect.signed(f64::from(max[place])),
-                dialect.suffix()
-            ),
-            None => value,
+        let number = |value: f32| dialect.signed(f64::from(value));
+        let value = match *head {
+            Head::Identity => value,
+            Head::Scaled(factor) => format!("{} * {value}", number(factor)),
+            Head::Tanh { centre, half } => {
+                let sum = match centre {
+                    0.0 => String::new(),
+                    centre => format!("{} + ", number(centre)),
+                };
+                let end = dialect.suffix();
+                format!("{sum}{} * tanh{end}({value})", number(half))
+            }
         };
         writeln!(out, "    output[{place}] = {value};")?;
     }

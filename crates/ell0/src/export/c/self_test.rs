@@ -3,12 +3,20 @@
 use std::fmt::Write;
 
 use super::C;
-use crate::export::{plan::Plan, print::Dialect};
+use crate::export::{layout::Layout, print::Dialect};
 
 /// A `main` that compares stored outputs with computed ones, and checks that NaN is refused.
-pub(super) fn write(out: &mut String, plan: &Plan, dialect: &C) -> std::fmt::Result {
-    let (real, name, upper) = (dialect.real(), plan.name, plan.name.to_ascii_uppercase());
-    let (n, m, pairs) = (plan.inputs.len(), plan.outputs.len(), plan.pairs.len());
+pub(super) fn write(out: &mut String, layout: &Layout, dialect: &C) -> std::fmt::Result {
+    let (real, name, upper) = (
+        dialect.real(),
+        layout.name,
+        layout.name.to_ascii_uppercase(),
+    );
+    let (n, m, pairs) = (
+        layout.inputs.len(),
+        layout.outputs.len(),
+        layout.pairs.len(),
+    );
     let table = |out: &mut String, what: &str, width: usize, rows: Vec<&Vec<f64>>| {
         writeln!(
             out,
@@ -29,8 +37,18 @@ pub(super) fn write(out: &mut String, plan: &Plan, dialect: &C) -> std::fmt::Res
         "#ifdef {upper}_SELF_TEST\n#include <stdio.h>\n\nint main(void)\n{{"
     )?;
     if pairs > 0 {
-        table(out, "inputs", n, plan.pairs.iter().map(|p| &p.0).collect())?;
-        table(out, "outputs", m, plan.pairs.iter().map(|p| &p.1).collect())?;
+        table(
+            out,
+            "inputs",
+            n,
+            layout.pairs.iter().map(|p| &p.0).collect(),
+        )?;
+        table(
+            out,
+            "outputs",
+            m,
+            layout.pairs.iter().map(|p| &p.1).collect(),
+        )?;
     }
     writeln!(out, "    {real} output[{m}];\n    int wrong = 0;")?;
     if pairs > 0 {
@@ -41,7 +59,7 @@ pub(super) fn write(out: &mut String, plan: &Plan, dialect: &C) -> std::fmt::Res
         writeln!(
             out,
             "            wrong += !(fabs{end}(output[k] - want) <= {} * ({} + fabs{end}(want)));\n        }}\n    }}",
-            dialect.number(plan.tolerance),
+            dialect.number(layout.tolerance),
             dialect.number(1.0),
             end = dialect.suffix()
         )?;

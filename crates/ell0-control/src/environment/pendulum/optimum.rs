@@ -1,35 +1,15 @@
-//! Optimal control by dynamic programming on a grid, for worlds of two state dimensions.
+//! Optimal control of the pendulum by dynamic programming on a grid over (θ, θ̇).
 
 use std::f64::consts::PI;
 
 use rayon::prelude::*;
 
-use crate::{environment::Pendulum, evaluation::Return};
-
-/// Settings of the grid.
-///
-/// | parameter | default | meaning |
-/// | --- | --- | --- |
-/// | `angles` | 401 | points over θ |
-/// | `speeds` | 401 | points over θ̇ |
-/// | `torques` | 5 | torques tried at first; finer ones are tried around the best of them |
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the table above documents every field")]
-pub struct GridConfig {
-    pub angles: usize,
-    pub speeds: usize,
-    pub torques: usize,
-}
-
-impl Default for GridConfig {
-    fn default() -> Self {
-        GridConfig {
-            angles: 401,
-            speeds: 401,
-            torques: 5,
-        }
-    }
-}
+use super::Pendulum;
+use crate::{
+    environment::{Environment, GridConfig, Start},
+    error::Result,
+    evaluation::Return,
+};
 
 /// With more steps left than this, optimal control acts as with this many.
 const HORIZON: u32 = 400;
@@ -68,17 +48,25 @@ impl Values {
     }
 }
 
-/// The mean return of optimal control of a pendulum over so many steps from the given initial states: value iteration backwards in time on the grid, then the policy that
+/// The mean return of optimal control over so many steps from the given starts: value iteration backwards in time on the grid, then the policy that
 /// looks one step ahead with its values is run in the real world, so that what is reported was really reached.
-pub fn pendulum_optimum(
+pub(super) fn optimum(
     pendulum: &Pendulum,
     steps: u32,
-    states: &[Vec<f64>],
-    config: GridConfig,
-) -> Return {
-    let (n, m) = (config.angles.max(3), config.speeds.max(3));
-    let torques: Vec<f64> = (0..config.torques.max(2))
-        .map(|k| Pendulum::MAX_TORQUE * (2.0 * k as f64 / (config.torques.max(2) - 1) as f64 - 1.0))
+    starts: &[Start],
+    grid: GridConfig,
+) -> Result<Return> {
+    let mut world = pendulum.clone();
+    let states: Vec<[f64; 2]> = starts
+        .iter()
+        .map(|start| {
+            start.begin(&mut world)?;
+            Ok([world.state()[0], world.state()[1]])
+        })
+        .collect::<Result<_>>()?;
+    let (n, m) = (grid.points.max(3), grid.points.max(3));
+    let torques: Vec<f64> = (0..grid.actions.max(2))
+        .map(|k| Pendulum::MAX_TORQUE * (2.0 * k as f64 / (grid.actions.max(2) - 1) as f64 - 1.0))
         .collect();
     let zero = || Values {
         angles: n,
@@ -115,7 +103,7 @@ pub fn pendulum_optimum(
     let returns: Vec<f64> = states
         .par_iter()
         .map(|start| {
-            let mut state = [start[0], start[1]];
+            let mut state = *start;
             let mut total = 0.0;
             for left in (0..steps as usize).rev() {
                 let after = &to_go[left.min(to_go.len() - 1)];
@@ -128,7 +116,7 @@ pub fn pendulum_optimum(
         })
         .collect();
     let steps = u64::from(steps) * states.len() as u64;
-    Return::of(&returns, steps)
+    Ok(Return::of(&returns, steps))
 }
 
 /// Finer torques around the best are tried so often, at half the distance each time.

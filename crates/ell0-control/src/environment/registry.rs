@@ -1,54 +1,126 @@
-//! Environments from text.
+//! Worlds from text: a table of names, which callers can extend.
 
-use super::{Environment, Pendulum, PendulumConfig, TimeLimit};
+use std::{fmt, sync::Arc};
+
+use super::{Environment, pendulum};
 use crate::error::{Error, Result};
 
-/// Steps of the longest episode.
+/// Steps of the longest episode that a text can ask for.
 const MOST_STEPS: f64 = 1e6;
 
-/// Steps of an episode of Pendulum-v1.
-const PENDULUM_LIMIT: u32 = 200;
-
-/// The environment that a text such as `pendulum(g=9.81)` names, with its time limit.
-///
-/// | environment | parameters and defaults |
-/// | --- | --- |
-/// | `pendulum` | `g=10`, `mass=1`, `length=1`, `limit=200` |
+/// The world that a text such as `pendulum(g=9.81)` names, with its time limit: [`Registry::default`] has them all.
 pub fn make(text: &str) -> Result<Box<dyn Environment>> {
-    let (pendulum, limit) = pendulum(text)?;
-    Ok(Box::new(TimeLimit::new(pendulum, limit)))
+    Registry::default().make(text)
 }
 
-/// The pendulum that a text names, and its time limit.
-pub fn pendulum(text: &str) -> Result<(Pendulum, u32)> {
-    let call = Call::parse(text)?;
-    if !matches!(call.name, "pendulum" | "Pendulum-v1") {
-        let name = call.name;
-        let reason = format!(
-            "there is no environment `{name}`; there is `pendulum`, for example pendulum(g=9.81)"
-        );
-        return Err(call.wrong(0, reason));
-    }
-    let mut config = PendulumConfig::default();
-    let mut limit = f64::from(PENDULUM_LIMIT);
-    call.read(&mut [
-        ("g", &mut config.g),
-        ("mass", &mut config.mass),
-        ("length", &mut config.length),
-        ("limit", &mut limit),
-    ])?;
-    if !((1.0..=MOST_STEPS).contains(&limit) && limit.fract() == 0.0) {
-        return Err(Error::Parameter {
-            name: "limit".into(),
-            value: limit,
-            expected: "it must be a whole number of steps from 1 to a million",
-        });
-    }
-    Ok((Pendulum::new(config)?, limit as u32))
+/// What makes a world of a call.
+type Make = dyn Fn(&Call) -> Result<Box<dyn Environment>> + Send + Sync;
+
+/// An entry of a registry: the names of a world, what to say of it, and how it is made.
+#[derive(Clone)]
+pub struct Maker {
+    names: Vec<String>,
+    help: String,
+    make: Arc<Make>,
 }
 
-/// A name and its parameters, with their places in the text.
-struct Call<'a> {
+impl fmt::Debug for Maker {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_tuple("Maker").field(&self.help).finish()
+    }
+}
+
+impl Maker {
+    /// An entry; the first name is the one that is shown.
+    pub fn new(
+        names: &[&str],
+        help: impl Into<String>,
+        make: impl Fn(&Call) -> Result<Box<dyn Environment>> + Send + Sync + 'static,
+    ) -> Self {
+        Maker {
+            names: names.iter().map(ToString::to_string).collect(),
+            help: help.into(),
+            make: Arc::new(make),
+        }
+    }
+
+    /// Its names.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// A line about it: its text with all parameters, and what it is.
+    pub fn help(&self) -> &str {
+        &self.help
+    }
+}
+
+/// Worlds by name.
+///
+/// ```
+/// use ell0_control::environment::{Maker, Pendulum, PendulumConfig, Registry, TimeLimit};
+/// let registry = Registry::default().with(Maker::new(&["moon"], "moon(mass=1, limit=100): a pendulum on the moon", |call| {
+///     let mut config = PendulumConfig { g: 1.62, ..PendulumConfig::default() };
+///     let limit = call.read_with_limit(&mut [("mass", &mut config.mass)], 100)?;
+///     Ok(Box::new(TimeLimit::new(Pendulum::new(config)?, limit)))
+/// }));
+/// assert_eq!(registry.make("moon(mass=2)")?.time_limit(), Some(100));
+/// assert!(registry.make("mars").is_err());
+/// # Ok::<(), ell0_control::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Registry {
+    makers: Vec<Maker>,
+}
+
+impl Default for Registry {
+    /// All worlds of this crate.
+    fn default() -> Self {
+        Registry {
+            makers: vec![pendulum::maker()],
+        }
+    }
+}
+
+impl Registry {
+    /// The same with another world; it goes before those of the same name.
+    #[must_use]
+    pub fn with(mut self, maker: Maker) -> Self {
+        self.makers.insert(0, maker);
+        self
+    }
+
+    /// The entries.
+    pub fn makers(&self) -> &[Maker] {
+        &self.makers
+    }
+
+    /// The world that a text names.
+    pub fn make(&self, text: &str) -> Result<Box<dyn Environment>> {
+        let call = Call::parse(text)?;
+        let known = |m: &&Maker| m.names.iter().any(|n| n == call.name);
+        match self.makers.iter().find(known) {
+            Some(maker) => (maker.make)(&call),
+            None => {
+                let names: Vec<String> = self
+                    .makers
+                    .iter()
+                    .filter_map(|m| Some(format!("`{}`", m.names.first()?)))
+                    .collect();
+                let reason = format!(
+                    "there is no environment `{}`; there is {}, for example pendulum(g=9.81)",
+                    call.name,
+                    names.join(", ")
+                );
+                Err(call.wrong(0, reason))
+            }
+        }
+    }
+}
+
+/// A text such as `name(a=1, b=2)`, taken apart.
+#[derive(Clone, Debug)]
+pub struct Call<'a> {
     text: &'a str,
     name: &'a str,
     parameters: Vec<(usize, &'a str, f64)>,
@@ -101,8 +173,13 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Sets the known parameters; each may be given once.
-    fn read(&self, known: &mut [(&str, &mut f64)]) -> Result<()> {
+    /// The name before the brackets.
+    pub fn name(&self) -> &str {
+        self.name
+    }
+
+    /// Sets the known parameters; each may be given once, and others not at all.
+    pub fn read(&self, known: &mut [(&str, &mut f64)]) -> Result<()> {
         let mut seen = Vec::new();
         for &(place, name, value) in &self.parameters {
             if seen.contains(&name) {
@@ -125,6 +202,23 @@ impl<'a> Call<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Sets the known parameters and reads `limit`, the number of steps of an episode.
+    pub fn read_with_limit(&self, known: &mut [(&str, &mut f64)], default: u32) -> Result<u32> {
+        let mut limit = f64::from(default);
+        let mut all: Vec<(&str, &mut f64)> =
+            known.iter_mut().map(|(k, v)| (*k, &mut **v)).collect();
+        all.push(("limit", &mut limit));
+        self.read(&mut all)?;
+        if !((1.0..=MOST_STEPS).contains(&limit) && limit.fract() == 0.0) {
+            return Err(Error::Parameter {
+                name: "limit".into(),
+                value: limit,
+                expected: "it must be a whole number of steps from 1 to a million",
+            });
+        }
+        Ok(limit as u32)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Twin delayed deep deterministic policy gradients (Fujimoto, van Hoof and Meger 2018), one update a function.
+//! Twin delayed deep deterministic policy gradients (Fujimoto, van Hoof and Meger 2018), from top to bottom: settings, randomness, one update in the order of the paper, memory.
 
 use ell0::{
     gates::Penalty,
@@ -6,38 +6,110 @@ use ell0::{
         Activation, Architecture, Draw, Init, Loss, Mlp, MlpConfig, Noise as GateNoise, Pass,
     },
     rng::{Generator, Stream},
-    training::{Adam, AdamConfig, follow},
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Actor, ActorPass, Td3Config};
+use super::{Algorithm, Memory, UpdateRecord, learner::Learner};
 use crate::{
-    error::{Error, Result, require_size},
+    agent::{Actor, ActorPass},
+    error::{Error, Result, require_parameter, require_size},
     replay::Batch,
 };
 
-/// A function with the parameters of its target, its optimizer and its gradient.
-#[derive(Clone, Debug)]
-pub(super) struct Learner {
-    pub parameters: Vec<f32>,
-    pub target: Vec<f32>,
-    pub adam: Adam,
-    gradient: Vec<f32>,
+/// The settings of an update.
+///
+/// | parameter | default | meaning |
+/// | --- | --- | --- |
+/// | `discount` | 0.99 | worth of the next step's return |
+/// | `tau` | 0.005 | share of the networks that their targets take over at a time |
+/// | `twin` | yes | two critics, of which the lower is believed; no: one, as in DDPG |
+/// | `policy_delay` | 2 | updates of the critics for one of the policy; 1 in DDPG |
+/// | `smoothing` | 0.2 | noise on the actions of the target policy, relative to half their range; 0 in DDPG |
+/// | `smoothing_clip` | 0.5 | its greatest size, relative to half the range |
+/// | `critic_rate` | 3e-4 | learning rate of the critics |
+/// | `actor_rate` | 3e-4 | learning rate of the policy's weights |
+/// | `gate_rate` | as `actor_rate` | learning rate of the policy's gates |
+/// | `sampled_targets` | no | whether gates are drawn in the target policy, too, instead of those of test time |
+/// | `batch` | 256 | rows of a batch |
+/// | `critic_hidden` | 256, 256 | hidden widths of the critics |
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs, reason = "the table above documents every field")]
+pub struct Td3Config {
+    pub discount: f64,
+    pub tau: f64,
+    pub twin: bool,
+    pub policy_delay: u64,
+    pub smoothing: f64,
+    pub smoothing_clip: f64,
+    pub critic_rate: f64,
+    pub actor_rate: f64,
+    pub gate_rate: Option<f64>,
+    pub sampled_targets: bool,
+    pub batch: usize,
+    pub critic_hidden: Vec<usize>,
 }
 
-impl Learner {
-    fn new(parameters: &[f32]) -> Result<Self> {
-        Ok(Learner {
-            parameters: parameters.to_vec(),
-            target: parameters.to_vec(),
-            adam: Adam::new(AdamConfig::default(), parameters.len())?,
-            gradient: vec![0.0; parameters.len()],
-        })
+impl Default for Td3Config {
+    fn default() -> Self {
+        Td3Config {
+            discount: 0.99,
+            tau: 0.005,
+            twin: true,
+            policy_delay: 2,
+            smoothing: 0.2,
+            smoothing_clip: 0.5,
+            critic_rate: 3e-4,
+            actor_rate: 3e-4,
+            gate_rate: None,
+            sampled_targets: false,
+            batch: 256,
+            critic_hidden: vec![256, 256],
+        }
+    }
+}
+
+impl Td3Config {
+    /// Deep deterministic policy gradients (Lillicrap et al. 2015): the same with one critic, no delay, no smoothing.
+    #[must_use]
+    pub fn ddpg() -> Self {
+        Td3Config {
+            twin: false,
+            policy_delay: 1,
+            smoothing: 0.0,
+            ..Td3Config::default()
+        }
     }
 
-    /// θ' ← τθ + (1−τ)θ'.
-    fn follow(&mut self, tau: f64) {
-        follow(&mut self.target, &self.parameters, tau);
+    fn check(&self) -> Result<()> {
+        let parameter = require_parameter;
+        let share = "it must lie in [0, 1]";
+        parameter(
+            "discount",
+            self.discount,
+            (0.0..=1.0).contains(&self.discount),
+            share,
+        )?;
+        parameter("tau", self.tau, (0.0..=1.0).contains(&self.tau), share)?;
+        let size = "it must be finite and not negative";
+        for (name, value) in [
+            ("smoothing", self.smoothing),
+            ("smoothing_clip", self.smoothing_clip),
+        ] {
+            parameter(name, value, value >= 0.0 && value.is_finite(), size)?;
+        }
+        for (name, value) in [
+            ("critic_rate", self.critic_rate),
+            ("actor_rate", self.actor_rate),
+            ("gate_rate", self.gate_rate.unwrap_or(self.actor_rate)),
+        ] {
+            let ok = value > 0.0 && value.is_finite();
+            parameter(name, value, ok, "it must be positive and finite")?;
+        }
+        let one = "it must be at least 1";
+        let delay = self.policy_delay;
+        parameter("policy_delay", delay as f64, delay >= 1, one)?;
+        parameter("batch", self.batch as f64, self.batch >= 1, one)
     }
 }
 
@@ -50,15 +122,12 @@ pub struct Noise {
     gates: [(Vec<f32>, Vec<f32>); 2],
 }
 
-/// What an update did.
-#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
-pub struct UpdateRecord {
-    /// Sum of the critics' mean squared errors.
-    pub critic_loss: f64,
-    /// −mean Q of the policy's actions plus what it pays for its gates, if the policy was updated.
-    pub actor_loss: Option<f64>,
-    /// Mean size of the targets of the critics: the scale of Q.
-    pub q_scale: f64,
+/// Half the range of an action, its least and its greatest value, in single precision.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    half: f32,
+    low: f32,
+    high: f32,
 }
 
 /// A policy and its critics in training.
@@ -66,9 +135,12 @@ pub struct UpdateRecord {
 pub struct Td3 {
     config: Td3Config,
     actor: Actor,
-    pub(super) policy: Learner,
-    pub(super) critics: Vec<Learner>,
-    pub(super) updates: u64,
+    /// What noise on each action is relative to, and its least and greatest value.
+    ranges: Vec<Range>,
+    policy: Learner,
+    critics: Vec<Learner>,
+    updates: u64,
+    noise: Noise,
     actor_pass: ActorPass,
     critic_passes: Vec<Pass>,
     /// Observation and action side by side, columns after columns: what a critic sees.
@@ -82,7 +154,14 @@ impl Td3 {
     /// An agent with random critics.
     pub fn new(config: Td3Config, actor: Actor, stream: &Stream) -> Result<Self> {
         config.check()?;
-        let inputs = actor.observations() + actor.max_action().len();
+        let action = actor.action_space();
+        let range = |k: usize| Range {
+            half: action.half(k) as f32,
+            low: action.low(k) as f32,
+            high: action.high(k) as f32,
+        };
+        let ranges: Vec<Range> = (0..action.len()).map(range).collect();
+        let inputs = actor.observation_space().len() + ranges.len();
         let mut dims = vec![inputs];
         dims.extend_from_slice(&config.critic_hidden);
         dims.push(1);
@@ -101,7 +180,9 @@ impl Td3 {
                 .iter()
                 .map(|c| Learner::new(c.parameters()))
                 .collect::<Result<_>>()?,
+            ranges,
             updates: 0,
+            noise: Noise::default(),
             actor_pass: ActorPass::new(&actor, rows),
             critic_passes: vec![Pass::new(&architecture, rows); critics.len()],
             seen: vec![0.0; rows * inputs],
@@ -118,23 +199,9 @@ impl Td3 {
         &self.config
     }
 
-    /// The policy as it is now.
-    pub fn actor(&self) -> Actor {
-        let mut actor = self.actor.clone();
-        actor
-            .parameters_mut()
-            .copy_from_slice(&self.policy.parameters);
-        actor
-    }
-
     /// The critics' layers.
     pub fn critic_architecture(&self) -> &Architecture {
         &self.critic_architecture
-    }
-
-    /// Updates so far.
-    pub fn updates(&self) -> u64 {
-        self.updates
     }
 
     /// Parameters of the policy, to be changed: (now, target).
@@ -155,12 +222,28 @@ impl Td3 {
         &self.policy.gradient
     }
 
-    /// Draws the randomness of an update.
-    pub fn draw(&self, rng: &mut Generator, noise: &mut Noise) {
+    /// The randomness of the next update, to be changed: for comparison with what others computed.
+    pub fn noise_mut(&mut self) -> &mut Noise {
+        &mut self.noise
+    }
+
+    /// Everything that learns, by name.
+    fn learners(&self) -> impl Iterator<Item = (String, &Learner)> {
+        let critics = self.critics.iter().enumerate();
+        std::iter::once(("policy".to_string(), &self.policy))
+            .chain(critics.map(|(k, c)| (format!("critic{k}"), c)))
+    }
+}
+
+impl Algorithm for Td3 {
+    fn batch(&self) -> usize {
+        self.config.batch
+    }
+
+    fn draw(&mut self, rng: &mut Generator) {
         let rows = self.config.batch;
-        noise
-            .smoothing
-            .resize(rows * self.actor.max_action().len(), 0.0);
+        let noise = &mut self.noise;
+        noise.smoothing.resize(rows * self.ranges.len(), 0.0);
         noise
             .smoothing
             .iter_mut()
@@ -174,27 +257,21 @@ impl Td3 {
         }
     }
 
-    /// One update, in the order of the paper. `penalty` is what the policy pays for its open gates.
-    pub fn update(
-        &mut self,
-        batch: &Batch,
-        noise: &Noise,
-        penalty: &Penalty,
-    ) -> Result<UpdateRecord> {
+    fn update(&mut self, batch: &Batch, penalty: &Penalty) -> Result<UpdateRecord> {
         let rows = batch.rows;
         require_size("a batch", rows, self.config.batch)?;
         require_size(
             "the observations of a batch",
             batch.observation.len().min(batch.next_observation.len()),
-            rows * self.actor.observations(),
+            rows * self.actor.observation_space().len(),
         )?;
-        let max = self.actor.max_action();
+        let noise = &self.noise;
         require_size(
             "the noise of an update",
             noise.smoothing.len(),
-            rows * max.len(),
+            rows * self.ranges.len(),
         )?;
-        let o = self.actor.observations() * rows;
+        let o = self.actor.observation_space().len() * rows;
         let gates = |k: usize| {
             let (shared, rows) = &noise.gates[k];
             Draw::Sampled(GateNoise { shared, rows })
@@ -214,14 +291,14 @@ impl Td3 {
             self.config.smoothing_clip as f32,
         );
         self.seen[..o].copy_from_slice(&batch.next_observation);
-        for (k, &max) in max.iter().enumerate() {
+        for (k, &Range { half, low, high }) in self.ranges.iter().enumerate() {
             let column = k * rows..(k + 1) * rows;
             let pairs = actions[column.clone()]
                 .iter()
                 .zip(&noise.smoothing[column.clone()]);
             for (seen, (action, epsilon)) in self.seen[o..][column].iter_mut().zip(pairs) {
-                let smoothing = (sigma * max * epsilon).clamp(-clip * max, clip * max);
-                *seen = (action + smoothing).clamp(-max, max);
+                let smoothing = (sigma * half * epsilon).clamp(-clip * half, clip * half);
+                *seen = (action + smoothing).clamp(low, high);
             }
         }
 
@@ -235,8 +312,7 @@ impl Td3 {
         let discount = self.config.discount as f32;
         let mut q_scale = 0.0;
         for row in 0..rows {
-            let ends = batch.terminated[row] || self.config.truncation_ends && batch.truncated[row];
-            let after = if ends {
+            let after = if batch.terminated[row] {
                 0.0
             } else {
                 discount * self.target[row]
@@ -312,22 +388,36 @@ impl Td3 {
             q_scale,
         })
     }
-}
-
-impl Td3 {
-    /// Everything that learns, by name, for a checkpoint.
-    pub(super) fn learners(&self) -> Vec<(String, &Learner)> {
-        let critics = self.critics.iter().enumerate();
-        std::iter::once(("policy".to_string(), &self.policy))
-            .chain(critics.map(|(k, c)| (format!("critic{k}"), c)))
-            .collect()
+    fn updates(&self) -> u64 {
+        self.updates
     }
 
-    /// The same, to be restored.
-    pub(super) fn learners_mut(&mut self) -> Vec<(String, &mut Learner)> {
-        let critics = self.critics.iter_mut().enumerate();
-        std::iter::once(("policy".to_string(), &mut self.policy))
-            .chain(critics.map(|(k, c)| (format!("critic{k}"), c)))
-            .collect()
+    fn actor(&self) -> Actor {
+        let mut actor = self.actor.clone();
+        let parameters = actor.parameters_mut();
+        parameters.copy_from_slice(&self.policy.parameters);
+        actor
+    }
+
+    fn policy_parameters(&self) -> &[f32] {
+        &self.policy.parameters
+    }
+
+    fn memory(&self) -> Memory {
+        let mut memory = Memory::default();
+        for (name, learner) in self.learners() {
+            learner.remember(&name, &mut memory);
+        }
+        memory.counters.insert("updates".into(), self.updates);
+        memory
+    }
+
+    fn restore(&mut self, mut memory: Memory) -> Result<()> {
+        self.policy.restore("policy", &mut memory)?;
+        for (k, critic) in self.critics.iter_mut().enumerate() {
+            critic.restore(&format!("critic{k}"), &mut memory)?;
+        }
+        self.updates = memory.count("updates")?;
+        Ok(())
     }
 }

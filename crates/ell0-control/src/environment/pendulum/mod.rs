@@ -1,20 +1,24 @@
 //! The swing-up of a pendulum, as Gymnasium's Pendulum-v1.
 
+mod optimum;
+mod plant;
+
 use std::f64::consts::PI;
 
 use ell0::rng::Generator;
 use serde::{Deserialize, Serialize};
 
-use super::{Environment, Space, Step};
-use crate::analysis::Plant;
-use crate::error::{Error, Result, require_finite, require_size};
-use crate::evaluation::midpoints;
+use super::{ClosedForm, Environment, GridConfig, Maker, Space, Start, Step, TimeLimit};
+use crate::{
+    error::{Error, Result, require_finite, require_size},
+    evaluation::{Return, midpoints},
+};
 
 /// The parameters of a pendulum.
 ///
 /// | parameter | default | meaning | range |
 /// | --- | --- | --- | --- |
-/// | `g` | 10 | gravity; the seed's experiments use 9.81 | finite |
+/// | `g` | 10 | gravity; the experiments of Botteghi and Fasel (2024) use 9.81 | finite |
 /// | `mass` | 1 | mass of the rod | > 0 |
 /// | `length` | 1 | its length | > 0 |
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -119,6 +123,29 @@ impl Pendulum {
     }
 }
 
+/// Steps of an episode of Pendulum-v1.
+const LIMIT: u32 = 200;
+
+/// The pendulum in the registry.
+pub(super) fn maker() -> Maker {
+    Maker::new(
+        &["pendulum", "Pendulum-v1"],
+        "pendulum(g=10, mass=1, length=1, limit=200): swing up a rod with a weak torque",
+        |call| {
+            let mut config = PendulumConfig::default();
+            let limit = call.read_with_limit(
+                &mut [
+                    ("g", &mut config.g),
+                    ("mass", &mut config.mass),
+                    ("length", &mut config.length),
+                ],
+                LIMIT,
+            )?;
+            Ok(Box::new(TimeLimit::new(Pendulum::new(config)?, limit)))
+        },
+    )
+}
+
 /// An angle brought to [−π, π), as Gymnasium does: the remainder has the sign of the divisor.
 #[inline]
 fn normalise(angle: f64) -> f64 {
@@ -148,39 +175,25 @@ impl Environment for Pendulum {
         &self.actions
     }
 
-    fn state_names(&self) -> &[&'static str] {
-        &["theta", "theta_dot"]
+    fn state_names(&self) -> Vec<String> {
+        plant::STATES.map(String::from).into()
     }
 
     /// The midpoints of 200 × 10 cells over θ in ±π and θ̇ in ±1.
-    fn evaluation_grid(&self) -> Vec<Vec<f64>> {
-        midpoints(&[(-PI, PI, 200), (-1.0, 1.0, 10)])
+    fn evaluation_starts(&self) -> Vec<Start> {
+        Start::states(midpoints(&[(-PI, PI, 200), (-1.0, 1.0, 10)]))
     }
 
-    fn plant(&self) -> Option<Plant> {
-        Some(Plant::pendulum(self))
+    fn closed_form(&self) -> Option<&dyn ClosedForm> {
+        Some(self)
     }
 
-    fn parameters(&self) -> Vec<(&'static str, f64)> {
-        let PendulumConfig { g, mass, length } = self.config;
-        vec![("g", g), ("mass", mass), ("length", length)]
+    fn optimum(&self, steps: u32, starts: &[Start], grid: GridConfig) -> Result<Option<Return>> {
+        optimum::optimum(self, steps, starts, grid).map(Some)
     }
 
-    fn with_parameter(&self, name: &str, value: f64) -> Result<Box<dyn Environment>> {
-        let mut config = self.config;
-        match name {
-            "g" => config.g = value,
-            "mass" => config.mass = value,
-            "length" => config.length = value,
-            _ => {
-                return Err(Error::Parameter {
-                    name: name.into(),
-                    value,
-                    expected: "the pendulum has g, mass and length",
-                });
-            }
-        }
-        Ok(Box::new(Pendulum::new(config)?))
+    fn copy(&self) -> Box<dyn Environment> {
+        Box::new(self.clone())
     }
 
     /// θ uniform in ±π, θ̇ in ±1.
@@ -211,10 +224,6 @@ impl Environment for Pendulum {
         require_finite("the torque", action)?;
         let (state, reward) = self.next(self.state, action[0]);
         self.state = state;
-        Ok(Step {
-            reward,
-            terminated: false,
-            truncated: false,
-        })
+        Ok(Step::goes_on(reward))
     }
 }

@@ -3,6 +3,7 @@
 use super::{
     Network, Options,
     identifier::{comment, identifiers},
+    network::Heads,
     power::whole,
     sample::{Pair, pairs},
 };
@@ -26,7 +27,7 @@ pub(super) struct Name {
     pub comment: String,
 }
 
-pub(super) struct Plan<'a> {
+pub(super) struct Layout<'a> {
     pub name: &'a str,
     pub float: bool,
     pub inputs: Vec<Name>,
@@ -38,7 +39,7 @@ pub(super) struct Plan<'a> {
     pub about: Vec<String>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> Layout<'a> {
     pub fn of_model(model: &'a Model, options: &'a Options) -> Result<Self> {
         for expression in model.expressions() {
             check_constants(expression.root(), options.float)?;
@@ -55,19 +56,22 @@ impl<'a> Plan<'a> {
             Dynamics::Discrete => "one step later: ",
         };
         let body = Body::Equations(model);
-        Plan::new(options, model.inputs(), &targets, kind, body, about)
+        Layout::new(options, model.inputs(), &targets, kind, body, about)
     }
 
     pub fn of_network(network: &'a Network, options: &'a Options) -> Result<Self> {
         let mut widths = vec![network.read().len().to_string()];
         widths.extend(network.layers().iter().map(|l| l.outputs.to_string()));
-        let last = match network.saturation() {
-            Some(_) => ", then max * tanh",
-            None => "",
+        let last = match network.heads_at_once() {
+            Heads::Identity => "",
+            Heads::Tanh { centres: None, .. } => ", then max * tanh",
+            Heads::Tanh { .. } => ", then centre + half * tanh",
+            Heads::Scaled(_) => ", then a factor for each output",
+            Heads::Mixed => ", then a bound or a factor for some outputs",
         };
         let about = vec![format!("A network of widths {}{last}.", widths.join(", "))];
         let (inputs, outputs) = (network.inputs(), network.outputs());
-        Plan::new(options, inputs, outputs, "", Body::Network(network), about)
+        Layout::new(options, inputs, outputs, "", Body::Network(network), about)
     }
 
     fn new(
@@ -88,7 +92,7 @@ impl<'a> Plan<'a> {
             })
             .collect()
         };
-        Ok(Plan {
+        Ok(Layout {
             name: &options.name,
             float: options.float,
             inputs: names(inputs, ""),
@@ -108,7 +112,7 @@ impl<'a> Plan<'a> {
     /// The equations; none for a network.
     pub fn equations(&self) -> Vec<&Node> {
         match self.body {
-            Body::Equations(model) => model.expressions().iter().map(|e| e.root()).collect(),
+            Body::Equations(model) => model.expressions().map(|e| e.root()).collect(),
             Body::Network(_) => Vec::new(),
         }
     }

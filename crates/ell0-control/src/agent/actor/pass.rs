@@ -1,0 +1,147 @@
+//! Forward and backward through a policy.
+
+use ell0::{
+    features::{Features, Workspace},
+    network::{Draw, Pass},
+};
+
+use super::{super::head::Head, Actor};
+use crate::error::{Result, require_size};
+
+/// Workspace for a policy's forward and backward pass.
+#[derive(Clone, Debug)]
+pub struct ActorPass {
+    pass: Pass,
+    lift: Option<Lift>,
+    heads: Vec<Head>,
+    /// Actions of the last forward pass, column after column.
+    action: Vec<f32>,
+    /// Least and greatest value of each action.
+    bounds: Vec<(f32, f32)>,
+    rows: usize,
+    observations: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Lift {
+    features: Features,
+    factors: Vec<f64>,
+    inputs: Vec<f64>,
+    values: Vec<f64>,
+    seen: Vec<f32>,
+    workspace: Workspace,
+}
+
+impl ActorPass {
+    /// A workspace for batches of at most `capacity` rows.
+    #[must_use]
+    pub fn new(actor: &Actor, capacity: usize) -> Self {
+        let lift = actor.features.as_ref().map(|features| Lift {
+            factors: actor.scales().iter().map(|s| 1.0 / s).collect(),
+            inputs: vec![0.0; capacity * features.inputs().len()],
+            values: vec![0.0; capacity * features.len()],
+            seen: vec![0.0; capacity * features.len()],
+            workspace: features.workspace(capacity),
+            features: features.clone(),
+        });
+        let actions = actor.action.components();
+        ActorPass {
+            pass: Pass::new(&actor.architecture, capacity),
+            lift,
+            heads: actor.heads(),
+            action: vec![0.0; capacity * actions.len()],
+            bounds: actions
+                .iter()
+                .map(|c| (c.low as f32, c.high as f32))
+                .collect(),
+            rows: 0,
+            observations: actor.observation.len(),
+        }
+    }
+
+    /// The actions for observations; both stand column after column.
+    pub fn forward(
+        &mut self,
+        parameters: &[f32],
+        observation: &[f32],
+        rows: usize,
+        draw: Draw,
+    ) -> Result<&[f32]> {
+        require_size(
+            "the observations of a policy",
+            observation.len(),
+            rows * self.observations,
+        )?;
+        if rows == 0 {
+            return Ok(&[]);
+        }
+        let input = match &mut self.lift {
+            None => observation,
+            Some(lift) => {
+                let (n, p) = (lift.features.inputs().len(), lift.features.len());
+                for (k, column) in observation.chunks_exact(rows).enumerate().take(n) {
+                    let room = &mut lift.inputs[k * rows..][..rows];
+                    room.iter_mut()
+                        .zip(column)
+                        .for_each(|(r, x)| *r = f64::from(*x) * lift.factors[k]);
+                }
+                let values = &mut lift.values[..rows * p];
+                lift.features.evaluate_into(
+                    &lift.inputs[..rows * n],
+                    rows,
+                    values,
+                    &mut lift.workspace,
+                )?;
+                lift.seen
+                    .iter_mut()
+                    .zip(values)
+                    .for_each(|(s, v)| *s = *v as f32);
+                &lift.seen[..rows * p]
+            }
+        };
+        let output = self.pass.forward(parameters, input, draw)?;
+        self.rows = rows;
+        let columns = self
+            .action
+            .chunks_exact_mut(rows)
+            .zip(output.chunks_exact(rows));
+        for ((action, output), (head, &(low, high))) in
+            columns.zip(self.heads.iter().zip(&self.bounds))
+        {
+            head.apply(output, action);
+            if head.may_leave_its_range() {
+                action.iter_mut().for_each(|a| *a = a.clamp(low, high));
+            }
+        }
+        Ok(&self.action[..rows * self.heads.len()])
+    }
+
+    /// Overwrites `gradient` with the gradient by all parameters, given that by the actions of the last forward pass.
+    pub fn backward(
+        &mut self,
+        parameters: &[f32],
+        d_action: &[f32],
+        gradient: &mut [f32],
+    ) -> Result<()> {
+        let rows = self.rows;
+        let d_output = self.pass.d_output_mut();
+        let columns = d_output
+            .chunks_exact_mut(rows.max(1))
+            .zip(self.action.chunks_exact(rows.max(1)))
+            .zip(d_action.chunks_exact(rows.max(1)));
+        for (((d, action), d_action), (head, &(low, high))) in
+            columns.zip(self.heads.iter().zip(&self.bounds))
+        {
+            head.backward(action, d_action, d);
+            if head.may_leave_its_range() {
+                // At a bound, what would lead further out leads nowhere; the way back stays open.
+                for ((d, a), da) in d.iter_mut().zip(action).zip(d_action) {
+                    if *a >= high && *da < 0.0 || *a <= low && *da > 0.0 {
+                        *d = 0.0;
+                    }
+                }
+            }
+        }
+        Ok(self.pass.backward(parameters, gradient, None)?)
+    }
+}
