@@ -8,7 +8,7 @@ use ell0_run::{
 };
 
 /// Prey and predators (Lotka and Volterra), by small steps of the midpoint rule.
-fn measurements() -> Result<Frame> {
+fn measurements() -> Frame {
     let rate = |[x, y]: [f64; 2]| [x * (1.0 - 0.5 * y), y * (0.4 * x - 0.8)];
     let (h, substeps) = (0.05, 50);
     let (mut t, mut prey, mut predators) = (vec![], vec![], vec![]);
@@ -25,9 +25,7 @@ fn measurements() -> Result<Frame> {
             state = along(state, rate(middle), s);
         }
     }
-    let columns = [("t", t), ("prey", prey), ("predators", predators)];
-    let columns = columns.map(|(name, column)| (name.to_string(), column));
-    Ok(Frame::new("counts", columns.to_vec())?)
+    Frame::new([("t", t), ("prey", prey), ("predators", predators)])
 }
 
 /// Fits, prints, simulates, and exports C into a folder.
@@ -40,7 +38,7 @@ pub fn run(folder: &Path) -> Result<()> {
         },
         ..FitSettings::default()
     };
-    let found = settings.run_on(&[measurements()?], &Silent)?;
+    let found = settings.run_on(&[measurements()], &Silent)?;
     println!("{}\n", found.model.text(3));
     for line in &found.path {
         println!(

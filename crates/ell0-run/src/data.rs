@@ -2,16 +2,12 @@
 
 use std::path::PathBuf;
 
-use ell0::{
-    equation::Dynamics,
-    features::{Features, Library},
-};
+use ell0::{equation::Dynamics, features::Library};
 use ell0_data::{
     derivative::Wanted,
-    evidence::{Evidence, GatherConfig},
+    evidence::{Evidence, Question},
     frame::Frame,
     runs::{Roles, Runs},
-    series::Recipe,
     survey::Survey,
     table::{ReadOptions, Table},
 };
@@ -43,7 +39,7 @@ impl Source<'_> {
     pub(crate) fn runs(&self, roles: &Roles, options: ReadOptions) -> Result<Runs> {
         Ok(match self {
             Source::Files(files) => Runs::new(files, roles.clone(), options),
-            Source::Frames(frames) => Runs::of_frames(frames, roles, options)?,
+            Source::Frames(frames) => Runs::of_frames(frames, roles.clone(), options)?,
         })
     }
 
@@ -167,9 +163,7 @@ pub(crate) fn time_column(
 
 /// Data looked at once: what they are and how they are worked on.
 pub(crate) struct Prepared<'a> {
-    pub features: Features,
-    pub targets: Vec<String>,
-    pub recipe: Recipe,
+    pub question: Question,
     pub survey: Survey,
     source: Source<'a>,
     roles: Roles,
@@ -216,7 +210,8 @@ impl DataSettings {
             let inputs = self.states.iter().chain(&self.controls).cloned();
             (inputs.collect(), self.states.clone())
         };
-        let features = self.library.features(&inputs)?;
+        // A library that does not suit the columns is found out before anything is read.
+        self.library.features(&inputs)?;
         let roles = Roles {
             inputs: inputs.clone(),
             targets: if regression { targets.clone() } else { vec![] },
@@ -235,24 +230,23 @@ impl DataSettings {
             looking.advance(rows)
         })?;
         looking.go_on()?;
-        let recipe = Recipe {
+        let question = Question {
+            library: self.library.clone(),
+            inputs,
+            targets,
             dynamics,
             derivative: self.derivative.decide(survey.relative_noise, survey.lag),
-            inputs: inputs.len(),
-            targets: targets.len(),
         };
-        let needed = recipe.rows_needed();
+        let needed = question.recipe().rows_needed();
         if survey.shortest < needed {
             return Err(Error::TooShort {
                 rows: survey.shortest,
                 needed,
-                derivative: (dynamics == Dynamics::Continuous).then_some(recipe.derivative),
+                derivative: (dynamics == Dynamics::Continuous).then_some(question.derivative),
             });
         }
         Ok(Prepared {
-            features,
-            targets,
-            recipe,
+            question,
             survey,
             source,
             roles,
@@ -261,21 +255,13 @@ impl DataSettings {
     }
 
     /// The statistics of the data.
-    pub(crate) fn gather(
-        &self,
-        prepared: &Prepared,
-        observer: &dyn Observer,
-    ) -> Result<Evidence> {
+    pub(crate) fn gather(prepared: &Prepared, observer: &dyn Observer) -> Result<Evidence> {
         let reading = Task::begin(observer, "reading rows", Some(prepared.survey.rows));
-        let config = GatherConfig {
-            library: &self.library,
-            features: &prepared.features,
-            targets: &prepared.targets,
-            recipe: &prepared.recipe,
-            survey: &prepared.survey,
-        };
+        let survey = prepared.survey.clone();
         let evidence =
-            Evidence::gather(prepared.runs()?, &config, |rows| reading.advance(rows))?;
+            Evidence::gather(prepared.runs()?, &prepared.question, survey, |rows| {
+                reading.advance(rows)
+            })?;
         reading.go_on()?;
         Ok(evidence)
     }

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use ell0::{
+    checkpoint::format_of,
     equation::{Model, Node},
     export::{File, Format, Network, Options, export, export_network},
     features::Function,
     network::Mlp,
 };
-use ell0_control::agent::Actor;
+use ell0_control::agent::{Actor, POLICY_FORMAT};
 use ell0_data::write::write_whole;
 
 use crate::{
@@ -73,8 +74,8 @@ impl Exportable {
             return Ok(Exportable::Equations(read_model(path)?));
         }
         let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
-        if Actor::looks_like(&bytes) {
-            let actor = Actor::from_bytes(&bytes)
+        if format_of(&bytes, path).is_ok_and(|format| format == POLICY_FORMAT) {
+            let actor = Actor::from_bytes(&bytes, path)
                 .about(|| format!("{} holds no policy", path.display()))?;
             return Exportable::of_actor(&actor);
         }

@@ -3,7 +3,7 @@
 use ell0::{
     gates::{
         HardConcrete,
-        estimators::{Estimator, Quadratic, exact_gradient},
+        estimators::{Estimator, Quadratic, Trial, exact_gradient},
     },
     rng::Stream,
 };
@@ -160,8 +160,11 @@ impl GateSettings {
             .enumerate()
             .map(|(index, estimator)| {
                 let mut rng = Stream::new(self.seed).split("estimators").at(index as u64);
-                let (samples, repeats) = (self.samples as usize, self.repeats as usize);
-                let m = estimator.measure(&f, &log_alpha, &exact, samples, repeats, &mut rng)?;
+                let trial = Trial {
+                    samples: self.samples as usize,
+                    repeats: self.repeats as usize,
+                };
+                let m = estimator.measure(&f, &log_alpha, &exact, trial, &mut rng)?;
                 Ok(MeasuredEstimator {
                     name: estimator.name().into(),
                     mean: m.mean,
@@ -172,14 +175,14 @@ impl GateSettings {
                 })
             })
             .collect::<ell0::Result<Vec<_>>>()?;
-        let smoothed = f.expectation(&gate, &log_alpha)?.1;
+        let smoothed = f.expectation(&gate, &log_alpha)?.gradient;
         let a = self.log_alpha;
         let (moments, law) = (gate.moments(a), gate.rectified(a));
         let quantile = |probability: f64| Quantile {
             probability,
             z: law.quantile(probability),
         };
-        let (test_gate, test_gate_slope) = gate.test_gate_with_slope(a);
+        let test = gate.test_gate_with_slope(a);
         Ok(GateStudy {
             parameters: GateParameters {
                 log_alpha: a,
@@ -198,8 +201,8 @@ impl GateSettings {
                 mean_slope: moments.mean_slope,
                 variance: moments.variance,
                 variance_slope: moments.variance_slope,
-                test_gate,
-                test_gate_slope,
+                test_gate: test.value,
+                test_gate_slope: test.slope,
                 quantiles: QUANTILES.map(quantile).to_vec(),
             },
             gradient: GradientStudy {

@@ -26,7 +26,7 @@
 //! let t: Vec<f64> = (0..1000).map(|k| 0.01 * f64::from(k)).collect();
 //! let x: Vec<f64> = t.iter().map(|t| (-0.1 * t).exp() * (2.0 * t).cos()).collect();
 //! let v: Vec<f64> = t.iter().map(|t| (-0.1 * t).exp() * (-0.1 * (2.0 * t).cos() - 2.0 * (2.0 * t).sin())).collect();
-//! let table = Frame::new("oscillator", vec![("t".into(), t), ("x".into(), x), ("v".into(), v)])?;
+//! let table = Frame::new([("t", t), ("x", x), ("v", v)]);
 //! let data = DataSettings { states: vec!["x".into(), "v".into()], library: "polynomial(2)".parse()?, ..DataSettings::default() };
 //!
 //! let found = FitSettings { data, ..FitSettings::default() }.run_on(&[table], &Silent)?;

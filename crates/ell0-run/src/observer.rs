@@ -53,6 +53,13 @@ pub trait Observer: Sync {
     }
 }
 
+/// A function hears events; it has no clock.
+impl<F: Fn(Event) -> ControlFlow<()> + Sync> Observer for F {
+    fn hear(&self, event: Event) -> ControlFlow<()> {
+        self(event)
+    }
+}
+
 /// An observer that looks away and has no clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;

@@ -52,9 +52,10 @@ struct Controls {
 }
 
 impl Controls {
-    fn at(&self, t: f64) -> Vec<f64> {
+    fn at(&self, t: f64, values: &mut [f64]) {
         let row = self.clock.partition_point(|c| *c <= t).saturating_sub(1);
-        self.columns.iter().map(|c| c[row]).collect()
+        let columns = values.iter_mut().zip(&self.columns);
+        columns.for_each(|(value, column)| *value = column[row]);
     }
 }
 
@@ -177,7 +178,7 @@ impl SimulateSettings {
         let initial = self.initial(model)?;
         let times = self.times(model.dynamics())?;
         let controls = self.controls(model)?;
-        Ok(model.simulate(&initial, &times, |t| controls.at(t))?)
+        Ok(model.simulate(&initial, &times, |t, values| controls.at(t, values))?)
     }
 }
 

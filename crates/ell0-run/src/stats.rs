@@ -30,7 +30,7 @@ impl StatsSettings {
 
     fn of(&self, source: Source, observer: &dyn Observer) -> Result<Evidence> {
         let prepared = self.data.prepare(source, observer)?;
-        self.data.gather(&prepared, observer)
+        DataSettings::gather(&prepared, observer)
     }
 }
 

@@ -21,11 +21,12 @@ pub(crate) struct Stopwatch<'a> {
 }
 
 impl<'a> Stopwatch<'a> {
-    pub fn new(checkpoint: &Path, observer: &'a dyn Observer) -> Self {
-        let file = checkpoint.with_extension("seconds");
-        // Without a checkpoint there were no earlier attempts.
-        let text = std::fs::read_to_string(&file).ok();
-        let text = text.filter(|_| checkpoint.exists());
+    /// A watch beside the checkpoint with this stem; unless it was `begun`, there were no earlier attempts.
+    pub fn new(stem: &Path, begun: bool, observer: &'a dyn Observer) -> Self {
+        let mut file = stem.as_os_str().to_owned();
+        file.push(".seconds");
+        let file = PathBuf::from(file);
+        let text = std::fs::read_to_string(&file).ok().filter(|_| begun);
         Stopwatch {
             before: text.and_then(|t| t.trim().parse().ok()).unwrap_or(0.0),
             began: observer.now(),

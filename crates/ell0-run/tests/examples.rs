@@ -17,7 +17,7 @@ fn a_table_in_memory_becomes_a_law_and_c() {
 fn a_world_of_ones_own_is_trained_in_stopped_and_resumed() {
     let folder = tempfile::tempdir().expect("a folder");
     own_world::run(folder.path()).expect("it runs");
-    let page = folder.path().join("in-two-parts/report.html");
+    let page = folder.path().join("training/report.html");
     let page = std::fs::read_to_string(page).expect("written");
     // Gates name their term and their action.
     for word in ["Policies for balloon", "burner", "fan", "drift"] {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use ell0_control::environment::{Environment, GridConfig, make};
+use ell0_control::environment::{GridConfig, make};
 use ell0_run::{law_policy, measure, optimum, read_model, roll_out, write_trajectory};
 
 use crate::table;

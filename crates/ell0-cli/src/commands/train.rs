@@ -5,11 +5,11 @@ use std::{
     path::PathBuf,
 };
 
-use clap::{Args, ValueEnum};
-use ell0_control::{
-    agent::{PolicyKind, TrainConfig},
-    published::published,
+use clap::{
+    Args,
+    builder::{PossibleValue, PossibleValuesParser},
 };
+use ell0_control::agent::{ActorKind, AlgorithmConfig, TrainConfig};
 use ell0_run::{
     AgentResult, AgentSettings, Error, Site, TrainSettings, TrainingRun, file_word,
 };
@@ -36,8 +36,8 @@ pub struct Train {
     #[arg(long, default_value = "polynomial(3)")]
     policy: Vec<String>,
     /// How it learns
-    #[arg(long, value_enum, default_value_t = Algorithm::Td3)]
-    algorithm: Algorithm,
+    #[arg(long, default_value = "td3", value_parser = algorithms())]
+    algorithm: String,
     /// Episodes
     #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u64).range(1..))]
     episodes: u64,
@@ -76,12 +76,10 @@ pub struct Train {
     json: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Algorithm {
-    /// Twin critics, delayed policy, smoothed targets
-    Td3,
-    /// One critic, no delay, no smoothing
-    Ddpg,
+/// The algorithms there are, with a line on each.
+fn algorithms() -> PossibleValuesParser {
+    let all = AlgorithmConfig::NAMES.iter();
+    PossibleValuesParser::new(all.map(|(name, about)| PossibleValue::new(*name).help(*about)))
 }
 
 impl Train {
@@ -95,19 +93,17 @@ impl Train {
                 episodes: self.episodes,
                 terms: self.terms,
                 seed: self.seed,
+                agent: AlgorithmConfig::named(&self.algorithm)?,
                 ..TrainConfig::default()
             };
-            if self.algorithm == Algorithm::Ddpg {
-                training = training.ddpg();
-            }
             if self.reference {
-                training = published(training)?;
+                training = training.published()?;
             }
             if let Some(updates) = self.updates {
                 training.updates = updates;
             }
             // A network without gates pays no price: it is trained once.
-            let gated = policy.parse::<PolicyKind>()?.has_gates();
+            let gated = policy.parse::<ActorKind>()?.has_gates();
             let prices = match self.lambda.as_slice() {
                 prices @ [_, ..] if gated => prices.to_vec(),
                 _ => vec![training.lambda],
@@ -133,6 +129,7 @@ impl Train {
             seeds: self.seeds,
             prune: !self.reference,
             fine_tune: self.fine_tune,
+            as_published: self.reference,
             agents,
             ..TrainSettings::default()
         })
@@ -194,7 +191,7 @@ impl Train {
 /// Says so where gates cost nothing in all of the training.
 fn note_free_gates(settings: &TrainSettings) {
     for AgentSettings { training, .. } in &settings.agents {
-        let kind = training.policy.parse::<PolicyKind>();
+        let kind = training.policy.parse::<ActorKind>();
         let gated = kind.is_ok_and(|kind| kind.has_gates());
         if gated && training.episodes <= training.lambda_from {
             eprintln!(

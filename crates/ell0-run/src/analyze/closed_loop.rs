@@ -201,7 +201,7 @@ fn worth(
     let (observation, action) = (world.observation_space(), world.action_space());
     let law = LawPolicy::new(policy, observation, action)?;
     let all = evaluate(world, &law, &world.evaluation_starts())?;
-    let robustness = Robustness::new(world, ROBUSTNESS_STARTS);
+    let robustness = Robustness::spread(world, ROBUSTNESS_STARTS);
     let terms = robustness.terms(policy)?;
     analysing.advance(1);
     let parameters = match main {

@@ -175,7 +175,7 @@ fn valid_time(
         let spread = (states.iter().map(|s| distance(s, &mean)).sum::<f64>() / rows).sqrt();
         let step = (states.len() / 10).max(1);
         for start in (0..states.len() - 1).step_by(step) {
-            let run = model.simulate(&states[start], &times[start..], |_| Vec::new())?;
+            let run = model.simulate(&states[start], &times[start..], |_, _| ())?;
             let wrong = run
                 .states
                 .iter()

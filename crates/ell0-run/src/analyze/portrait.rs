@@ -3,6 +3,9 @@
 use ell0_control::analysis::{Basin, Equilibrium, Map, Plant, ProvedRegion, Range, Stability};
 use ell0_plot::{Axis, Chart, Figure, Series};
 
+/// Points of the edge of a proved region.
+const OUTLINE: usize = 181;
+
 /// Steps of a sample trajectory.
 const STEPS: usize = 200;
 
@@ -51,7 +54,8 @@ pub fn figure(
         ));
     }
     if let Some(region) = region {
-        chart = chart.with(Series::line("proved", region.outline(181)));
+        let outline = region.outline(OUTLINE).into_iter().map(|[x, y]| (x, y));
+        chart = chart.with(Series::line("proved", outline));
     }
     let mut name = "trajectories";
     for (a, b) in [

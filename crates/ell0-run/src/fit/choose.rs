@@ -112,7 +112,7 @@ pub(super) fn discover(
         Some(rows) => {
             let training = Task::begin(observer, "training at prices", Some(PRICES));
             let supports =
-                sampled_supports(&material.train, &rows.phi, &rows.y, settings.seed, |_, _| {
+                sampled_supports(&material.train, &rows.features, &rows.targets, settings.seed, |_, _| {
                     training.advance(1)
                 })?;
             training.go_on()?;

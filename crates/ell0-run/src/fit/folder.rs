@@ -30,7 +30,7 @@ const OURS: &[&str] = &[
 ];
 
 /// How the `config.toml` of a fit begins.
-pub const CONFIG_HEAD: &str = concat!(
+const CONFIG_HEAD: &str = concat!(
     "# Made by ell0 ",
     env!("CARGO_PKG_VERSION"),
     ". From the folder where it ran, `ell0 fit --config` of this file repeats the run.\n\n"

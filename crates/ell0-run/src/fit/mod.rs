@@ -7,7 +7,7 @@
 //! // x' = −2x + 1, sampled at 400 moments.
 //! let t: Vec<f64> = (0..400).map(|k| 0.01 * f64::from(k)).collect();
 //! let x = t.iter().map(|t| 0.5 + 2.5 * (-2.0 * t).exp()).collect();
-//! let table = Frame::new("decay", vec![("t".into(), t), ("x".into(), x)])?;
+//! let table = Frame::new([("t", t), ("x", x)]);
 //! let settings = FitSettings {
 //!     data: DataSettings { states: vec!["x".into()], ..DataSettings::default() },
 //!     ..FitSettings::default()
@@ -32,7 +32,6 @@ use ell0_data::evidence::{Evidence, training_rows};
 use serde::{Deserialize, Serialize};
 
 pub use discovery::{DataSummary, DiscoveredEquation, Discovery, PathLine, Selected};
-pub use folder::CONFIG_HEAD;
 
 use crate::{
     data::{DataSettings, Prepared, Source},
@@ -172,7 +171,7 @@ impl FitSettings {
 
     fn from_source(&self, source: Source, observer: &dyn Observer) -> Result<Discovery> {
         let prepared = self.data.prepare(source, observer)?;
-        let evidence = self.data.gather(&prepared, observer)?;
+        let evidence = DataSettings::gather(&prepared, observer)?;
         let rows = match self.method {
             Choice::Sampled => Some(sampled_rows(&prepared)?),
             Choice::ByStatistics(_) => None,
@@ -233,8 +232,7 @@ impl FitSettings {
 fn sampled_rows(prepared: &Prepared) -> Result<ell0_data::evidence::TrainingRows> {
     Ok(training_rows(
         prepared.runs()?,
-        &prepared.features,
-        &prepared.recipe,
+        &prepared.question,
         &prepared.survey,
         MOST_SAMPLED,
     )?)

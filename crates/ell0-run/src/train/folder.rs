@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use ell0_control::agent::Actor;
+use ell0_control::agent::{Actor, Saver};
 use ell0_data::write::write_whole;
 
 use super::{TrainSettings, events, job::Job, results::{TrainedPolicy, TrainingRun}};
 use crate::{
-    error::{About, Error, Result},
+    error::Result,
     files,
     folder::{growing::read_settings, may_replace},
     report,
@@ -34,7 +34,14 @@ const OURS: &[&str] = &[
 
 /// Endings of the files of a job: in `checkpoints`, in `policies`, and its folder in `events`.
 const ENDINGS: [&[&str]; 3] = [
-    &[".safetensors", ".seconds", ".replay", ".jsonl"],
+    &[
+        ".safetensors",
+        ".seconds",
+        ".replay",
+        ".replay2",
+        ".jsonl",
+        ".policy",
+    ],
     &[".json", ".safetensors"],
     &[""],
 ];
@@ -96,12 +103,12 @@ impl TrainingRun {
         let mut policies = Vec::new();
         for job in settings.jobs() {
             let place = |ending: &str| folder.join(format!("policies/{}{ending}", job.name));
-            let file = place(".safetensors");
-            if !file.exists() {
+            // The finished policy, or as far as it has come.
+            let files = [place(".safetensors"), Saver::policy_file(job.stem(folder))];
+            let Some(file) = files.iter().find(|file| file.exists()) else {
                 continue;
-            }
-            let bytes = std::fs::read(&file).map_err(Error::io("read", &file))?;
-            let actor = Actor::from_bytes(&bytes).about(|| file.display().to_string())?;
+            };
+            let actor = Actor::load(file)?;
             let law = place(".json");
             policies.push(TrainedPolicy {
                 actor,

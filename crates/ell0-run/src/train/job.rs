@@ -1,6 +1,9 @@
 //! An agent with a seed: trained, pruned, tuned, measured.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use ell0::rng::Stream;
 use ell0_control::{
@@ -10,8 +13,8 @@ use ell0_control::{
     },
     environment::Environment,
     evaluation::evaluate,
+    published::LimitEnds,
 };
-use ell0_data::write::write_whole;
 
 use super::{
     AgentSettings, TrainSettings,
@@ -19,7 +22,7 @@ use super::{
     results::{AgentResult, MetricLine, TrainedPolicy},
 };
 use crate::{
-    error::{Error, Result},
+    error::{About, Error, Result},
     metrics::Metrics,
     observer::{Event, Observer, seconds_since},
     stopwatch::Stopwatch,
@@ -52,21 +55,13 @@ struct Files<'a> {
     stopwatch: Stopwatch<'a>,
     events: Events<'a>,
     folder: &'a Path,
-    name: &'a str,
 }
 
 impl Files<'_> {
     fn save(&mut self, training: &Training) -> Result<()> {
         self.saver.save(training)?;
-        write_policy(self.folder, self.name, &training.actor())?;
         self.stopwatch.save()
     }
-}
-
-/// Writes a policy as it is now: small, so that nobody has to read a whole checkpoint for it.
-fn write_policy(folder: &Path, name: &str, actor: &Actor) -> Result<()> {
-    let file = folder.join(format!("policies/{name}.safetensors"));
-    Ok(write_whole(file, &actor.to_bytes()?)?)
 }
 
 impl<'a> Job<'a> {
@@ -76,6 +71,11 @@ impl<'a> Job<'a> {
             name => format!("{name}-seed{seed}"),
         };
         Job { agent, seed, name }
+    }
+
+    /// What the names of its checkpoint's files begin with.
+    pub fn stem(&self, folder: &Path) -> PathBuf {
+        folder.join("checkpoints").join(&self.name)
     }
 
     fn config(&self) -> TrainConfig {
@@ -115,18 +115,16 @@ impl<'a> Job<'a> {
         let Some(folder) = folder else {
             return Ok((Training::new(config, world.copy())?, None));
         };
-        let checkpoint = folder.join(format!("checkpoints/{}.safetensors", self.name));
-        let stopwatch = Stopwatch::new(&checkpoint, observer);
-        let (training, saver) = if checkpoint.exists() {
-            Training::resume(&checkpoint, &config, world.copy()).map_err(|e| {
-                Error::damaged(
-                    &checkpoint,
-                    format!("not a checkpoint of this run ({e}); delete it to train this seed anew"),
-                )
-            })?
+        let stem = self.stem(folder);
+        let begun = Saver::exists(&stem);
+        let stopwatch = Stopwatch::new(&stem, begun, observer);
+        let (training, saver) = if begun {
+            Training::resume(&stem, config, world.copy())
+                .about(|| "not a checkpoint of this run; delete it to train the seed anew".into())?
         } else {
             let training = Training::new(config, world.copy())?;
-            (training, Saver::create(&checkpoint)?)
+            let saver = Saver::create(&stem, &training)?;
+            (training, saver)
         };
         let place = folder.join("events").join(&self.name);
         let events = Events::begin(&place, training.history(), observer)?;
@@ -135,7 +133,6 @@ impl<'a> Job<'a> {
             stopwatch,
             events,
             folder,
-            name: &self.name,
         };
         Ok((training, Some(files)))
     }
@@ -157,7 +154,10 @@ impl<'a> Job<'a> {
         if observer.hear(start).is_break() {
             return Err(Error::Stopped { folder: None });
         }
-        let (mut training, mut files) = self.begin(world, folder, observer)?;
+        let (mut training, mut files) = match settings.as_published {
+            true => self.begin(&LimitEnds(world.copy()), folder, observer)?,
+            false => self.begin(world, folder, observer)?,
+        };
         if let Some(metrics) = metrics {
             metrics.begin(&self.name, training.history().iter().map(|r| self.line(r)))?;
         }
@@ -165,7 +165,7 @@ impl<'a> Job<'a> {
         let (actor, refinement_steps) = self.refine(settings, &training, world, observer)?;
         let result = evaluate(world, &actor, &world.evaluation_starts())?;
         if let Some(files) = &files {
-            write_policy(files.folder, files.name, &actor)?;
+            actor.save(files.folder.join(format!("policies/{}.safetensors", self.name)))?;
         }
         let law = actor.model()?;
         let row = AgentResult {
@@ -219,7 +219,7 @@ impl<'a> Job<'a> {
                 Ok(record) => record,
                 Err(error) => {
                     // A world that breaks down leaves training as it was before the episode.
-                    if let (true, Some(files)) = (error.spares_training(), files) {
+                    if let Some(files) = files {
                         files.save(training)?;
                     }
                     return Err(error.into());

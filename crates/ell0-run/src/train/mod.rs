@@ -21,7 +21,7 @@ pub use results::{AgentResult, MetricLine, TrainedPolicy, TrainingRun};
 
 use self::job::Job;
 use crate::{
-    error::{About, Error, Result},
+    error::{Error, Result},
     folder::growing::Site,
     jobs::side_by_side,
     metrics::Metrics,
@@ -46,6 +46,7 @@ pub struct AgentSettings {
 /// | `seeds` | 1 | seeds of each agent, counted from the one in its settings | 1 to 1000 |
 /// | `prune` | yes | whether terms that do nothing are dropped after training | |
 /// | `fine_tune` | no | whether the remaining coefficients are tuned on rollouts after training | dictionaries only |
+/// | `as_published` | no | whether the time limit ends an episode for good, as in the published code: see [`published`](ell0_control::published) | |
 /// | `agents` | one | what learns, and how | at least one, all in the same world |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,6 +56,8 @@ pub struct TrainSettings {
     pub seeds: u64,
     pub prune: bool,
     pub fine_tune: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub as_published: bool,
     pub agents: Vec<AgentSettings>,
 }
 
@@ -76,6 +79,7 @@ impl TrainSettings {
             seeds: 1,
             prune: true,
             fine_tune: false,
+            as_published: false,
             agents: vec![AgentSettings {
                 name: String::new(),
                 training,
@@ -218,15 +222,16 @@ impl TrainSettings {
         let jobs = self.jobs();
         let done = side_by_side(&jobs, |job| {
             let done = job.run(self, world, folder, metrics.as_ref(), observer);
-            match done {
-                Err(Error::Stopped { .. }) => Err(Error::Stopped {
-                    folder: folder.map(Into::into),
-                }),
-                done => done.about(|| job.name.clone()),
-            }
+            done.map_err(|error| match at(error, folder) {
+                stopped @ Error::Stopped { .. } => stopped,
+                error => Error::About {
+                    what: job.name.clone(),
+                    source: Box::new(error),
+                },
+            })
         })?;
         let mut run = TrainingRun::new(self.clone(), done);
-        let optimum = self.optimum(world, observer)?;
+        let optimum = self.optimum(world, observer).map_err(|e| at(e, folder))?;
         for row in run.results.iter_mut().flatten() {
             row.gap = optimum.map(|o| o - row.return_mean);
         }
@@ -244,15 +249,23 @@ impl TrainSettings {
         let Some(limit) = world.time_limit().filter(|l| *l <= LONGEST_OPTIMUM) else {
             return Ok(None);
         };
-        let task = "optimal control, for comparison";
-        let began = Event::Began { task, steps: None };
-        // Everything that could be lost is saved: a break makes this the end.
-        if observer.hear(began).is_break() {
+        let note = Event::Note("optimal control, for comparison …");
+        // All agents are saved: what is left is done again.
+        if observer.hear(note).is_break() {
             return Err(Error::Stopped { folder: None });
         }
         let optimum = world.optimum(limit, &world.evaluation_starts(), GridConfig::default())?;
-        let _ = observer.hear(Event::Ended { task, note: "" });
         Ok(optimum.map(|o| o.mean))
+    }
+}
+
+/// A run that was stopped goes on from its folder.
+fn at(error: Error, folder: Option<&Path>) -> Error {
+    match error {
+        Error::Stopped { .. } => Error::Stopped {
+            folder: folder.map(Into::into),
+        },
+        error => error,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use ell0_control::agent::TermName;
 use ell0_plot::{Axis, Chart, Figure, Series};
 
 use super::{AgentResult, MetricLine, TrainingRun};
@@ -120,7 +121,15 @@ impl TrainingRun {
     /// Names of the gates of a job's policy: its terms, with the action where there are several.
     fn gate_names(&self, job: &str) -> Vec<String> {
         let policy = self.policies.iter().find(|p| p.name == job);
-        policy.map_or(Vec::new(), |p| p.actor.term_names())
+        let Some(names) = policy.and_then(|p| p.actor.term_names()) else {
+            return Vec::new();
+        };
+        let several = names.iter().any(|n| n.action != names[0].action);
+        let name = |n: &TermName| match several {
+            true => format!("{}: {}", n.action, n.term),
+            false => n.term.clone(),
+        };
+        names.iter().map(name).collect()
     }
 
     pub(crate) fn page(&self, folder: &Path) -> Result<Page> {

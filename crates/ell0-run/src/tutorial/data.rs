@@ -7,7 +7,7 @@ use ell0::{
     training::Dataset,
 };
 use ell0_control::{
-    environment::make,
+    environment::{Environment, make},
     episode::{Columns, Recorder},
     policy::Random,
 };
@@ -43,16 +43,16 @@ struct Rows {
 }
 
 fn record(stream: &Stream, episodes: u64) -> crate::error::Result<(Columns, Vec<String>, Vec<String>)> {
-    let mut environment = make(ENVIRONMENT)?;
-    let mut recorder = Recorder::new(environment.as_ref());
+    let world = make(ENVIRONMENT)?;
+    let random = Random(world.action_space().clone());
+    let mut recorder = Recorder::new(world.as_ref(), &random)?;
     for episode in 0..episodes {
-        recorder.run(environment.as_mut(), &mut Random, stream, episode)?;
+        recorder.run(stream, episode)?;
     }
-    let observation = environment.observation_space().names.clone();
     Ok((
         recorder.take(),
-        observation,
-        environment.action_space().names.clone(),
+        world.observation_space().names().to_vec(),
+        world.action_space().names().to_vec(),
     ))
 }
 

@@ -21,5 +21,5 @@ pub use figures::{DrawnFigures, FigureNumbers, FigureSettings, Figures};
 pub use models::{Kind, Task, Terms};
 pub(crate) use models_page::error_text;
 pub use one_model::ModelResult;
-pub use policy::{PolicySettings, PublishedReturn, published_return};
+pub use policy::{PolicySettings, published_return};
 pub use whole::{Stage, StageResult, Tutorial, TutorialRun, TutorialSettings};

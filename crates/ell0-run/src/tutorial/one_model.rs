@@ -163,7 +163,8 @@ impl Training<'_> {
         let (train, test) = self.data.datasets()?;
         let train = train.for_dictionary(&features, &statistics)?;
         let stream = Stream::new(self.seed).split(&kind.file());
-        let (sampled, model) = Sampled::new(&statistics, Kind::dictionary_gates(), &stream)?;
+        let sampled = Sampled::new(&statistics)?;
+        let model = sampled.network(Kind::dictionary_gates(), &stream)?;
         let test = test.lifted(features.clone(), sampled.scales())?;
         let (trainer, seconds) = self.run(kind, model, train, test, begun, progress)?;
         let coefficients = sampled.coefficients(&trainer.best_model())?;
@@ -184,7 +185,11 @@ impl Training<'_> {
     ) -> Result<(Trainer, f64)> {
         let (train, test) = (Arc::new(train), Some(Arc::new(test)));
         let checkpoint = self.checkpoint(kind);
-        let stopwatch = Stopwatch::new(&checkpoint, self.observer);
+        let stopwatch = Stopwatch::new(
+            &checkpoint.with_extension(""),
+            checkpoint.exists(),
+            self.observer,
+        );
         let config = kind.config(self.task, self.epochs, self.seed, self.lambda_factor)?;
         let mut trainer = if checkpoint.exists() {
             let again =

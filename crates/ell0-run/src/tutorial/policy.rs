@@ -1,6 +1,6 @@
 //! The four agents of the paper, in its world and at its budget.
 
-use ell0_control::{agent::TrainConfig, published::published};
+use ell0_control::agent::TrainConfig;
 
 use super::data::ENVIRONMENT;
 use crate::{
@@ -39,11 +39,8 @@ impl Default for PolicySettings {
     }
 }
 
-/// The published final evaluation return of an agent, read off a figure.
-pub type PublishedReturn = &'static str;
-
-/// Name, policy, and published return.
-const AGENTS: [(&str, &str, PublishedReturn); 4] = [
+/// Name, policy, and the published final evaluation return, read off a figure.
+const AGENTS: [(&str, &str, &str); 4] = [
     ("network", "network(64, 64)", "about -150"),
     ("polynomial", "polynomial(3)", "about -150"),
     ("fourier", "fourier(1, interactions)", "about -1100"),
@@ -56,7 +53,7 @@ const AGENTS: [(&str, &str, PublishedReturn); 4] = [
 
 /// The published return of the agent of this name, if it is one of the paper's.
 #[must_use]
-pub fn published_return(agent: &str) -> Option<PublishedReturn> {
+pub fn published_return(agent: &str) -> Option<&'static str> {
     AGENTS.iter().find(|a| a.0 == agent).map(|a| a.2)
 }
 
@@ -69,7 +66,7 @@ impl PolicySettings {
 
     /// The training of all four.
     pub fn training(&self) -> Result<TrainSettings> {
-        let agent = |(name, policy, _): (&str, &str, PublishedReturn)| -> Result<AgentSettings> {
+        let agent = |(name, policy, _): (&str, &str, &str)| -> Result<AgentSettings> {
             let mut training = TrainConfig {
                 environment: ENVIRONMENT.into(),
                 policy: policy.into(),
@@ -93,7 +90,7 @@ impl PolicySettings {
                 if name == "network" {
                     training.policy = "network(256, 256)".into();
                 }
-                training = published(training)?;
+                training = training.published()?;
             }
             Ok(AgentSettings {
                 name: name.into(),
@@ -105,6 +102,7 @@ impl PolicySettings {
             seeds: self.seeds,
             prune: !self.reference,
             fine_tune: false,
+            as_published: self.reference,
             agents: AGENTS.into_iter().map(agent).collect::<Result<_>>()?,
         })
     }

@@ -1,7 +1,7 @@
 //! Gates that close while a sparse regression is trained.
 
 use ell0::{
-    dictionary::{Statistics, sampled_trainer},
+    dictionary::{GatesAndWeights, SampledTrainer, Statistics, sampled_trainer},
     gates::Penalty,
     network::{GateSpec, Per},
     training::{Dataset, TrainerConfig, Schedule},
@@ -89,7 +89,10 @@ fn train(setting: &Setting) -> crate::error::Result<(Vec<Record>, Vec<f64>)> {
     // The features have unit variance but for chance, so they are left as they are.
     let single = |values: &[f64]| values.iter().map(|v| *v as f32).collect::<Vec<f32>>();
     let rows = Dataset::new(&single(&phi), p, &single(&y), 1)?;
-    let (sampled, mut trainer) = sampled_trainer(&statistics, gates, config, &rows, None)?;
+    let SampledTrainer {
+        dictionary: sampled,
+        mut trainer,
+    } = sampled_trainer(&statistics, gates, config, rows, None)?;
     let mut records = Vec::new();
     let (mut error, mut penalty) = (0.0, 0.0);
     for step in 1..=STEPS {
@@ -97,7 +100,7 @@ fn train(setting: &Setting) -> crate::error::Result<(Vec<Record>, Vec<f64>)> {
         error += record.error / EVERY as f64;
         penalty += record.penalty / EVERY as f64;
         if step % EVERY == 0 {
-            let (log_alphas, _) = sampled.gates_and_weights(trainer.model())?;
+            let log_alphas = sampled.gates_and_weights(trainer.model())?.log_alphas;
             let gate = gates.distribution;
             records.push(Record {
                 step,
@@ -111,7 +114,10 @@ fn train(setting: &Setting) -> crate::error::Result<(Vec<Record>, Vec<f64>)> {
             });
         }
     }
-    let (log_alphas, weights) = sampled.gates_and_weights(trainer.model())?;
+    let GatesAndWeights {
+        log_alphas,
+        weights,
+    } = sampled.gates_and_weights(trainer.model())?;
     let gate = gates.distribution;
     let coefficients = log_alphas
         .iter()

@@ -1,6 +1,6 @@
 //! Bias and variance of the estimators of ∂E[f(z)]/∂log α, against the exact gradient.
 
-use ell0::gates::estimators::{Estimator, Measurement, Quadratic, exact_gradient};
+use ell0::gates::estimators::{Estimator, Measurement, Quadratic, Trial, exact_gradient};
 use ell0_plot::{Axis, Chart, Figure, Series};
 use serde_json::{Value, json};
 
@@ -81,7 +81,7 @@ pub fn draw(setting: &Setting) -> crate::error::Result<Drawn> {
     let f = Quadratic::demonstration();
     let exact = exact_gradient(&f, &LOG_ALPHAS)?;
     // What the hard-concrete estimator is the gradient of, in closed form from the moments of the gates.
-    let smoothed = f.expectation(&setting.gate, &LOG_ALPHAS)?.1;
+    let smoothed = f.expectation(&setting.gate, &LOG_ALPHAS)?.gradient;
     let estimators: [Estimator; ESTIMATORS] = [
         Estimator::HardConcrete(setting.gate),
         Estimator::Concrete {
@@ -99,7 +99,11 @@ pub fn draw(setting: &Setting) -> crate::error::Result<Drawn> {
         let stream = setting.stream("estimators").split(estimator.name());
         let measure = |draws: usize, repeats: usize, index: usize| {
             let mut rng = stream.at(index as u64);
-            let m = estimator.measure(&f, &LOG_ALPHAS, &exact, draws, repeats, &mut rng);
+            let trial = Trial {
+                samples: draws,
+                repeats,
+            };
+            let m = estimator.measure(&f, &LOG_ALPHAS, &exact, trial, &mut rng);
             setting.drawing.advance(1);
             m
         };

@@ -1,0 +1,160 @@
+//! Reading the folder of a run gives the same value back that the run gave.
+
+use std::path::Path;
+
+use ell0_control::agent::TrainConfig;
+use ell0_data::frame::Frame;
+use ell0_run::{
+    AgentSettings, Analysis, AnalyzeSettings, DataSettings, Discovery, FigureSettings, Figures,
+    FitSettings, ModelsRun, ModelsSettings, Page, Place, Run, Silent, Site, Subject, Task,
+    TrainSettings, TrainingRun,
+};
+
+/// A damped oscillator.
+fn oscillator() -> Frame {
+    let t: Vec<f64> = (0..800).map(|k| 0.01 * f64::from(k)).collect();
+    let x = t.iter().map(|t| (-0.1 * t).exp() * (2.0 * t).cos()).collect();
+    let v = t
+        .iter()
+        .map(|t| (-0.1 * t).exp() * (-0.1 * (2.0 * t).cos() - 2.0 * (2.0 * t).sin()))
+        .collect();
+    Frame::new([("t", t), ("x", x), ("v", v)])
+}
+
+fn fit() -> FitSettings {
+    FitSettings {
+        data: DataSettings {
+            states: vec!["x".into(), "v".into()],
+            ..DataSettings::default()
+        },
+        ..FitSettings::default()
+    }
+}
+
+/// The page of a folder can be made, and made again to the same bytes.
+fn has_a_page(folder: &Path) {
+    let page = Page::of(folder).expect("a page").html(None);
+    assert!(page.starts_with("<!doctype html>") && page.contains("<h2>"));
+    assert_eq!(page, Page::of(folder).expect("a page").html(None));
+}
+
+#[test]
+fn a_fit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let found = fit().run_on(&[oscillator()], &Silent).expect("a law");
+    assert_eq!(found.model.text(2), "x' = 1*v\nv' = -4*x - 0.2*v");
+    let place = Place::new(folder.path().join("fit"));
+    let folder = found.write(&fit(), &place, None).expect("written");
+    assert_eq!(Discovery::read(&folder).expect("read"), found);
+    assert_eq!(
+        FitSettings::read(folder.join("config.toml")).expect("read"),
+        fit()
+    );
+    has_a_page(&folder);
+    assert!(found.write(&fit(), &place, None).is_err(), "it is there");
+}
+
+/// The coefficients are those of least squares on all rows, held-out ones included; the same data in a file give the same bits.
+#[test]
+fn a_fit_from_memory_is_that_from_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = oscillator();
+    let mut csv = table.names().join(",") + "\n";
+    for row in 0..table.columns()[0].len() {
+        let cells = table.columns().iter().map(|c| c[row].to_string());
+        csv += &(cells.collect::<Vec<_>>().join(",") + "\n");
+    }
+    let file = folder.path().join("oscillator.csv");
+    std::fs::write(&file, csv).expect("written");
+    let from_memory = fit().run_on(&[table], &Silent).expect("a law");
+    let mut settings = fit();
+    settings.data.files = vec![file];
+    let from_file = settings.run(&Silent).expect("a law");
+    assert_eq!(from_memory, from_file);
+    assert!(from_file.data.fitted_rows > 700);
+}
+
+#[test]
+fn a_training() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = TrainConfig {
+        environment: "pendulum(g=9.81, limit=50)".into(),
+        episodes: 12,
+        random_episodes: 3,
+        updates_after: 4,
+        updates: 5,
+        ..TrainConfig::default()
+    };
+    let agent = |name: &str, policy: &str| AgentSettings {
+        name: name.into(),
+        training: TrainConfig {
+            policy: policy.into(),
+            ..config.clone()
+        },
+    };
+    let settings = TrainSettings {
+        seeds: 2,
+        fine_tune: false,
+        agents: vec![
+            agent("law", "polynomial(2)"),
+            agent("net", "sparse-network(8, 8)"),
+        ],
+        ..TrainSettings::default()
+    };
+    let site = Site::new(folder.path().join("train"));
+    let run = settings.run(Some(&site), &Silent).expect("trained");
+    assert_eq!(run.rows().len(), 4);
+    assert!(run.rows().iter().all(|r| r.gap.is_some_and(|g| g > 0.0)));
+    assert_eq!(TrainingRun::read(&site.folder).expect("read"), run);
+    has_a_page(&site.folder);
+    // What is finished is not done again: the same bits.
+    let again = TrainSettings::resume(&site, "train", &Silent).expect("resumed");
+    assert_eq!(again, run);
+    // Without a folder the same comes out.
+    assert_eq!(settings.run(None, &Silent).expect("trained"), run);
+}
+
+#[test]
+fn an_analysis_of_a_loop_and_of_a_law() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let law = fit().run_on(&[oscillator()], &Silent).expect("a law").model;
+    let file = folder.path().join("model.json");
+    std::fs::write(&file, law.to_json()).expect("written");
+    let policy = Subject::Policy("2*tanh(-8*sin_theta - 2*theta_dot)".into());
+    for (name, settings) in [
+        ("law", AnalyzeSettings::new(Subject::File(file))),
+        (
+            "loop",
+            AnalyzeSettings {
+                environment: Some("pendulum(g=9.81)".into()),
+                ..AnalyzeSettings::new(policy)
+            },
+        ),
+    ] {
+        let analyzed = settings.run(&Silent).expect("analysed");
+        let place = Place::new(folder.path().join(name));
+        let folder = analyzed.write(&place, None).expect("written");
+        assert_eq!(Analysis::read(&folder).expect("read"), analyzed.analysis);
+        has_a_page(&folder);
+    }
+}
+
+#[test]
+fn the_models_and_the_figures_of_the_tutorial() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = ModelsSettings {
+        epochs: 1,
+        ..ModelsSettings::new(Task::Reward)
+    };
+    let site = Site::new(folder.path().join("reward"));
+    let run = settings.run(&site, &Silent).expect("trained");
+    assert_eq!(ModelsRun::read(&site.folder).expect("read"), run);
+    has_a_page(&site.folder);
+    let drawn = FigureSettings { seed: 0, quick: true };
+    let drawn = drawn.run(&Silent).expect("drawn");
+    let place = Place::new(folder.path().join("figures"));
+    let folder = drawn.write(&place, None).expect("written");
+    assert_eq!(Figures::read(&folder).expect("read"), drawn.results);
+    assert!(matches!(Run::read(&folder), Ok(Run::Figures(_))));
+    has_a_page(&folder);
+}
