@@ -26,3 +26,6 @@ pub use proof::{Claim, NotProved, Verdict, prove};
 pub use region::{Basin, ProvedRegion, proved_region};
 pub use robustness::{ParameterRange, Robustness, TermEffect, spread};
 pub use value::{Complex, Matrix, Range, Stability};
+
+#[cfg(test)]
+mod tests;
