@@ -95,7 +95,7 @@ impl Actor {
         Ok(Some(Model::new(inputs, equations, Dynamics::Regression)?))
     }
 
-    /// The compacted network of a policy, its heads included. None for a dictionary, which has a [`model`](Actor::model).
+    /// The compacted network of a policy, its heads included; what has no two bounds is for the world to bring into its range. None for a dictionary, which has a [`model`](Actor::model).
     pub fn network(&self) -> Result<Option<Network>> {
         if self.lift.is_some() {
             return Ok(None);

@@ -81,6 +81,16 @@ impl Td3Config {
         }
     }
 
+    /// The same as a policy of few parameters likes it.
+    pub(super) fn small(self) -> Self {
+        Td3Config {
+            critic_hidden: vec![64, 64],
+            actor_rate: 1e-3,
+            gate_rate: Some(5e-3),
+            ..self
+        }
+    }
+
     fn check(&self) -> Result<()> {
         let parameter = require_parameter;
         let share = "it must lie in [0, 1]";
