@@ -1,12 +1,12 @@
 use ell0::{
     equation::{Dynamics, Expression, Model},
-    rng::Stream,
+    rng::{Generator, Stream},
 };
 
 use super::*;
 use crate::{
     Error,
-    environment::{Environment, Start, make},
+    environment::{ClosedForm, Environment, Parameter, Space, Start, Step, TimeLimit, make},
     policy::policy_from_text,
 };
 
@@ -435,4 +435,165 @@ fn findings_are_saved() {
         serde_json::to_string(&claim).expect("JSON"),
         r#"{"centre":[0.0],"p":[[2.0]],"level":1.0}"#
     );
+}
+
+/// A caller's world with two actions and a closed form: a sledge that is pushed and braked.
+#[derive(Clone)]
+struct Sledge {
+    state: [f64; 2],
+    mass: f64,
+    seen: Space,
+    chosen: Space,
+}
+
+impl Sledge {
+    fn new(mass: f64) -> Self {
+        Sledge {
+            state: [0.0; 2],
+            mass,
+            seen: Space::default().unbounded("x").unbounded("v"),
+            chosen: Space::default()
+                .with("push", -1.0, 2.0)
+                .with("brake", 0.0, 0.5),
+        }
+    }
+}
+
+impl Environment for Sledge {
+    fn text(&self) -> String {
+        "sledge".into()
+    }
+
+    fn observation_space(&self) -> &Space {
+        &self.seen
+    }
+
+    fn action_space(&self) -> &Space {
+        &self.chosen
+    }
+
+    fn reset(&mut self, rng: &mut Generator) {
+        self.state = [rng.normal(), rng.normal()];
+    }
+
+    fn observe(&self, observation: &mut [f32]) {
+        let pairs = observation.iter_mut().zip(self.state);
+        pairs.for_each(|(o, s)| *o = s as f32);
+    }
+
+    fn step(&mut self, action: &[f64]) -> crate::Result<Step> {
+        let [x, v] = self.state;
+        let (push, brake) = (
+            self.chosen.clamp(0, action[0]),
+            self.chosen.clamp(1, action[1]),
+        );
+        let v = v + 0.1 * push / self.mass - brake * v;
+        self.state = [x + 0.1 * v, v];
+        Ok(Step::goes_on(-x * x - 0.1 * v * v))
+    }
+
+    fn copy(&self) -> Box<dyn Environment> {
+        Box::new(self.clone())
+    }
+
+    fn state_names(&self) -> Vec<String> {
+        vec!["x".into(), "v".into()]
+    }
+
+    fn state(&self) -> &[f64] {
+        &self.state
+    }
+
+    fn reset_to(&mut self, state: &[f64]) -> crate::Result<()> {
+        self.state = [state[0], state[1]];
+        Ok(())
+    }
+
+    fn time_limit(&self) -> Option<u32> {
+        Some(50)
+    }
+
+    fn closed_form(&self) -> Option<&dyn ClosedForm> {
+        Some(self)
+    }
+}
+
+impl ClosedForm for Sledge {
+    fn plant(&self) -> crate::Result<Plant> {
+        Plant::builder()
+            .state("x", Range::symmetric(3.0))
+            .state("v", Range::symmetric(3.0))
+            .action("push", Range::new(-1.0, 2.0))
+            .action("brake", Range::new(0.0, 0.5))
+            .assign("faster", format!("v + 0.1*push/{} - brake*v", self.mass))
+            .next("v", "faster")
+            .next("x", "x + 0.1*faster")
+            .build()
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![Parameter::new("mass", self.mass)]
+    }
+
+    fn with_parameter(&self, name: &str, value: f64) -> crate::Result<Box<dyn Environment>> {
+        match name {
+            "mass" => Ok(Box::new(Sledge::new(value))),
+            _ => Err(Error::Parameter {
+                name: name.into(),
+                value,
+                expected: "a sledge has a mass",
+            }),
+        }
+    }
+}
+
+/// Everything that is said of the pendulum can be said of a world that a caller wrote, with several actions.
+#[test]
+fn a_world_of_ones_own_is_analysed() {
+    let mut world = Sledge::new(1.0);
+    crate::environment::check(&world).expect("a world");
+    let plant = world.plant().expect("a plant");
+    let names = (plant.observation_names(), plant.action_names());
+    let policy = policy_from_text("brake = 0.1*v^2; push = -2*x - 2*v", &names.0, &names.1);
+    let policy = policy.expect("a policy");
+    let map = plant.closed(&policy, 1.0).expect("a loop");
+    let mut rng = Stream::new(1).at(0);
+    for _ in 0..100 {
+        let x = [2.0 * rng.normal(), 2.0 * rng.normal()];
+        let u = plant.policy(&policy, 1.0).expect("a policy").next(&x);
+        world.reset_to(&x).expect("a state");
+        world.step(&u).expect("a step");
+        for (a, b) in map.next(&x).iter().zip(world.state()) {
+            assert!((a - b).abs() < 1e-12, "{a} {b}");
+        }
+    }
+    let found = equilibria(&plant, &map);
+    assert!(found[0].is_stable() && found[0].state == [0.0, 0.0]);
+    let margin = gain_margin(&plant, &policy, &found[0]).expect("a loop");
+    assert!(margin.expect("stable").contains(1.0));
+    assert!(
+        proved_region(&plant, &map, &found[0])
+            .expect("a region")
+            .volume
+            > 0.1
+    );
+    let bench = Robustness::spread(&world, 40);
+    assert_eq!(bench.starts(), 40);
+    let effects = bench.terms(&policy).expect("terms");
+    let told: Vec<(&str, &str)> = effects
+        .iter()
+        .map(|e| (&e.action[..], &e.term[..]))
+        .collect();
+    assert_eq!(
+        told,
+        [("push", "-2*x"), ("push", "-2*v"), ("brake", "0.1*v^2")]
+    );
+    let ranges = bench.ranges(&policy, &[0.0, 0.0], 0.1).expect("ranges");
+    assert!(ranges[0].name == "mass" && ranges[0].range.contains(1.0));
+    // A time limit around it keeps its closed form, and what is made of it keeps the limit.
+    let limited = TimeLimit::new(world, 7);
+    let form = limited.closed_form().expect("a closed form");
+    let heavier = form.with_parameter("mass", 2.0).expect("a world");
+    assert_eq!(heavier.time_limit(), Some(7));
+    assert!(form.with_parameter("length", 2.0).is_err());
 }

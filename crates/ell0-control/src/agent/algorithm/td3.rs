@@ -270,18 +270,31 @@ impl Algorithm for Td3 {
     fn update(&mut self, batch: &Batch, penalty: &Penalty) -> Result<UpdateRecord> {
         let rows = batch.rows;
         require_size("a batch", rows, self.config.batch)?;
-        require_size(
-            "the observations of a batch",
-            batch.observation.len().min(batch.next_observation.len()),
-            rows * self.actor.observation_space().len(),
-        )?;
+        // Numbers of the observations; actions stand behind them.
+        let o = rows * self.actor.observation_space().len();
+        for (what, found, expected) in [
+            ("the observations of a batch", batch.observation.len(), o),
+            (
+                "the next observations of a batch",
+                batch.next_observation.len(),
+                o,
+            ),
+            (
+                "the actions of a batch",
+                batch.action.len(),
+                rows * self.ranges.len(),
+            ),
+            ("the rewards of a batch", batch.reward.len(), rows),
+            ("the ends of a batch", batch.terminated.len(), rows),
+        ] {
+            require_size(what, found, expected)?;
+        }
         let noise = &self.noise;
         require_size(
             "the noise of an update",
             noise.smoothing.len(),
             rows * self.ranges.len(),
         )?;
-        let o = self.actor.observation_space().len() * rows;
         let gates = |k: usize| {
             let (shared, rows) = &noise.gates[k];
             Draw::Sampled(GateNoise { shared, rows })

@@ -322,4 +322,16 @@ fn nothing_comes_after_an_end() {
     let same = agent.clone().update(&batch, &Penalty::none());
     let same = same.expect("finite").critic_loss;
     assert_eq!([0, 1, 2].map(|row| loss(row) == same), [false, true, false]);
+    // A batch of other sizes is refused.
+    for change in [
+        |b: &mut Batch| b.rows = 2,
+        |b: &mut Batch| b.action.truncate(2),
+        |b: &mut Batch| b.reward.truncate(2),
+        |b: &mut Batch| b.terminated.clear(),
+        |b: &mut Batch| b.next_observation.truncate(1),
+    ] {
+        let mut wrong = batch.clone();
+        change(&mut wrong);
+        assert!(agent.clone().update(&wrong, &Penalty::none()).is_err());
+    }
 }
