@@ -44,12 +44,11 @@ fn pendulum(c: &mut Criterion) {
         });
     });
     group.throughput(Throughput::Elements(200));
-    let mut recorder = Recorder::new(&environment);
+    let random = Random(environment.action_space().clone());
+    let mut recorder = Recorder::new(&environment, &random).expect("a recorder");
     group.bench_function("episodes with a random policy, recorded", |b| {
         b.iter(|| {
-            recorder
-                .run(&mut environment, &mut Random, &Stream::new(1), 0)
-                .expect("finite");
+            recorder.run(&Stream::new(1), 0).expect("finite");
             black_box(recorder.take().rows())
         });
     });

@@ -8,7 +8,7 @@ use std::{hint::black_box, time::Instant};
 use criterion::Criterion;
 use ell0::{gates::Penalty, rng::Stream};
 use ell0_control::{
-    agent::{Actor, Noise, PolicyText, Td3, Td3Config},
+    agent::{Actor, Algorithm, Td3, Td3Config},
     environment::{Environment, make},
     replay::{Batch, Replay, Transition},
 };
@@ -49,13 +49,12 @@ struct Updates<'a> {
     agent: Td3,
     replay: &'a Replay,
     batch: Batch,
-    noise: Noise,
     penalty: Penalty,
 }
 
 impl<'a> Updates<'a> {
     fn new(policy: &str, replay: &'a Replay) -> Self {
-        let PolicyText(kind) = policy.parse().expect("a policy");
+        let kind = policy.parse().expect("a policy");
         let world = make("pendulum").expect("an environment");
         let (observation, action) = (world.observation_space(), world.action_space());
         let stream = Stream::new(2);
@@ -64,7 +63,6 @@ impl<'a> Updates<'a> {
             agent: Td3::new(Td3Config::default(), actor, &stream).expect("an agent"),
             replay,
             batch: Batch::default(),
-            noise: Noise::default(),
             penalty: Penalty::expected_l0(1e-3).expect("a price"),
         }
     }
@@ -75,8 +73,8 @@ impl<'a> Updates<'a> {
             self.replay
                 .sample(N, &mut rng, &mut self.batch)
                 .expect("a batch");
-            self.agent.draw(&mut rng, &mut self.noise);
-            let record = self.agent.update(&self.batch, &self.noise, &self.penalty);
+            self.agent.draw(&mut rng);
+            let record = self.agent.update(&self.batch, &self.penalty);
             black_box(record.expect("finite"));
         }
     }

@@ -21,10 +21,10 @@ use ell0::{
     gates::Penalty,
     network::{Activation, GateSpec, Init, Mlp, MlpConfig, Per},
     rng::Stream,
-    training::{Dataset, FitConfig, Trainer},
+    training::{Dataset, Trainer, TrainerConfig},
 };
 use ell0_control::{
-    agent::{Actor, Noise, PolicyText, Td3, Td3Config},
+    agent::{Actor, Algorithm, Td3, Td3Config},
     environment::{Environment, Pendulum, PendulumConfig, TimeLimit, make},
     replay::{Batch, Replay, Transition},
 };
@@ -97,24 +97,23 @@ impl Work {
 }
 
 /// A table of standard normal numbers: 4 inputs, 3 targets.
-fn table() -> Outcome<&'static Dataset> {
+fn table() -> Outcome<Dataset> {
     let mut rng = Stream::new(0).at(0);
     let mut values = |n: usize| -> Vec<f32> { (0..n).map(|_| rng.normal() as f32).collect() };
-    let data = Dataset::new(&values(ROWS * 4), 4, &values(ROWS * 3), 3)?;
-    Ok(Box::leak(Box::new(data)))
+    Ok(Dataset::new(&values(ROWS * 4), 4, &values(ROWS * 3), 3)?)
 }
 
 /// The learning rate is next to nothing, so that the gates stay closed as often as at first.
-fn training() -> Outcome<FitConfig> {
-    Ok(FitConfig {
+fn training() -> Outcome<TrainerConfig> {
+    Ok(TrainerConfig {
         batch_size: BATCH,
         learning_rate: 1e-12,
         penalty: Penalty::expected_l0(5e-6)?,
-        ..FitConfig::default()
+        ..TrainerConfig::default()
     })
 }
 
-fn steps(mut trainer: Trainer<'static>) -> Work {
+fn steps(mut trainer: Trainer) -> Work {
     let parameters = trainer.model().architecture().parameter_len();
     Work::new(1, parameters, move || Ok(vec![trainer.step()?.error]))
 }
@@ -151,9 +150,8 @@ fn dictionary() -> Outcome<Work> {
         per: Per::Weight,
         ..GateSpec::default()
     };
-    let data = Box::leak(Box::new(data));
-    let (_, trainer) = sampled_trainer(&statistics, gates, training()?, data, None)?;
-    Ok(steps(trainer))
+    let sampled = sampled_trainer(&statistics, gates, training()?, data, None)?;
+    Ok(steps(sampled.trainer))
 }
 
 /// Random experience of the pendulum.
@@ -186,7 +184,7 @@ fn experience() -> Outcome<Replay> {
 /// Two updates of TD3, of which one updates the policy; batches and random numbers included.
 fn td3(policy: &str) -> Outcome<Work> {
     let replay = experience()?;
-    let PolicyText(kind) = policy.parse()?;
+    let kind = policy.parse()?;
     let world = make("pendulum")?;
     let stream = Stream::new(2);
     let actor = Actor::new(
@@ -198,15 +196,15 @@ fn td3(policy: &str) -> Outcome<Work> {
     let mut agent = Td3::new(Td3Config::default(), actor, &stream)?;
     let critic = agent.critic_architecture().parameter_len();
     let parameters = agent.actor().parameters().len() + 2 * critic;
-    let (mut batch, mut noise) = (Batch::default(), Noise::default());
+    let mut batch = Batch::default();
     let penalty = Penalty::expected_l0(1e-3)?;
     Ok(Work::new(2, parameters, move || {
         let mut loss = 0.0;
         for _ in 0..2 {
             let mut rng = Stream::new(3).at(agent.updates());
             replay.sample(BATCH, &mut rng, &mut batch)?;
-            agent.draw(&mut rng, &mut noise);
-            loss = agent.update(&batch, &noise, &penalty)?.critic_loss;
+            agent.draw(&mut rng);
+            loss = agent.update(&batch, &penalty)?.critic_loss;
         }
         Ok(vec![loss])
     }))
@@ -294,7 +292,12 @@ fn predict(data: &Folder, rows: usize) -> Outcome<Work> {
         probabilities: None,
     };
     let targets: Vec<_> = STATES.iter().zip(&lines).map(target).collect();
-    let model = Model::dictionary(&features, "polynomial(3)", &targets, Dynamics::Continuous)?;
+    let model = Model::dictionary(
+        &features,
+        &Library::polynomial(3),
+        &targets,
+        Dynamics::Continuous,
+    )?;
     Ok(Work::new(1, 60, move || {
         let predicted = black_box(model.predict(&x, rows)?);
         Ok([0, rows / 2, 3 * rows - 1].map(|k| predicted[k]).to_vec())

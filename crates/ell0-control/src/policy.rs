@@ -85,13 +85,14 @@ impl LawPolicy {
             })
             .collect::<Result<_>>()?;
         let given: Vec<String> = model.targets().map(String::from).collect();
+        let expressions: Vec<&Expression> = model.expressions().collect();
         let laws = action
             .names()
             .iter()
             .map(|name| {
                 let place = given.iter().position(|n| n == name);
                 let place = place.ok_or_else(|| missing("action", name, &given))?;
-                Ok(model.expressions()[place].evaluator())
+                Ok(expressions[place].evaluator())
             })
             .collect::<Result<_>>()?;
         Ok(LawPolicy {
@@ -236,7 +237,7 @@ mod tests {
                 "torqe = x",
                 "there is no action `torqe`; there are torque, brake",
             ),
-            ("torque = y; brake = 0", "`y`"),
+            ("torque = y; brake = 0", "a known variable"),
         ] {
             let error = policy_from_text(text, &seen, &chosen).expect_err(text);
             assert!(error.to_string().contains(words), "{error}");

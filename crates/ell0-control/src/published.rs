@@ -13,36 +13,38 @@ use crate::{
     evaluation::Return,
 };
 
-/// The settings of the published code for this environment, policy and seed: targets are not smoothed and their gates are drawn (once for the batch), observations are not scaled, the price is not related to Q,
-/// products of a Fourier library are paired by its mistake. Its world is a [`LimitEnds`].
-pub fn published(config: TrainConfig) -> Result<TrainConfig> {
-    let mut kind: ActorKind = config.policy.parse()?;
-    let mut lambda = 0.005;
-    let mut actor_rate = 3e-4;
-    if let ActorKind::Dictionary { library, .. } = &mut kind {
-        if matches!(library, Library::Sum(_)) {
-            lambda = 0.01;
+impl TrainConfig {
+    /// The settings of the published code for this environment, policy and seed: targets are not smoothed and their gates are drawn (once for the batch), observations are not scaled, the price is not related to
+    /// Q, products of a Fourier library are paired by its mistake. Its world is a [`LimitEnds`].
+    pub fn published(self) -> Result<Self> {
+        let mut kind: ActorKind = self.policy.parse()?;
+        let mut lambda = 0.005;
+        let mut actor_rate = 3e-4;
+        if let ActorKind::Dictionary { library, .. } = &mut kind {
+            if matches!(library, Library::Sum(_)) {
+                lambda = 0.01;
+            }
+            actor_rate = 1e-3;
+            *library = library.clone().with_pairs(Pairs::Published);
         }
-        actor_rate = 1e-3;
-        *library = library.clone().with_pairs(Pairs::Published);
+        Ok(TrainConfig {
+            policy: kind.to_string(),
+            updates: 100,
+            lambda,
+            lambda_from: 0,
+            lambda_full: 0,
+            relative_lambda: false,
+            scale_inputs: false,
+            gates: NoisePer::Batch,
+            agent: AlgorithmConfig::Td3(Td3Config {
+                smoothing: 0.0,
+                actor_rate,
+                sampled_targets: true,
+                ..Td3Config::default()
+            }),
+            ..self
+        })
     }
-    Ok(TrainConfig {
-        policy: kind.to_string(),
-        updates: 100,
-        lambda,
-        lambda_from: 0,
-        lambda_full: 0,
-        relative_lambda: false,
-        scale_inputs: false,
-        gates: NoisePer::Batch,
-        agent: AlgorithmConfig::Td3(Td3Config {
-            smoothing: 0.0,
-            actor_rate,
-            sampled_targets: true,
-            ..Td3Config::default()
-        }),
-        ..config
-    })
 }
 
 /// A world whose time limit ends an episode for good: what is cut off is called terminated, too, so that the bootstrap is cut there.
@@ -51,7 +53,7 @@ pub struct LimitEnds<E>(pub E);
 
 impl<E: Environment> Environment for LimitEnds<E> {
     fn text(&self) -> String {
-        self.0.text()
+        format!("{}, its time limit an end", self.0.text())
     }
 
     fn observation_space(&self) -> &Space {
@@ -131,7 +133,7 @@ mod tests {
             policy: "polynomial(3) + fourier(1, interactions)".into(),
             ..TrainConfig::default()
         };
-        let config = published(config).expect("settings");
+        let config = config.published().expect("settings");
         assert_eq!((config.lambda, config.updates), (0.01, 100));
         config.kind().expect("a policy");
     }

@@ -133,7 +133,7 @@ impl Replay {
         let added = first.checked_add(count as u64)?;
         let endings = rows.iter().skip(width - 1).step_by(width);
         let enough = count as u64 >= added.min(self.capacity as u64);
-        let fits = rows.len() % width == 0
+        let fits = rows.len().is_multiple_of(width)
             && enough
             && rows.iter().all(|v| v.is_finite())
             && endings.clone().all(|e| [0.0, 1.0, 2.0, 3.0].contains(e));

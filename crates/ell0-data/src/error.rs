@@ -1,11 +1,11 @@
-//! What can be wrong with a file of measurements.
+//! What can be wrong with measurements.
 
 use std::path::PathBuf;
 
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can be wrong with a file of measurements, with the file, the row and the column.
+/// What can be wrong with measurements, with the file (or the name of a frame), the row and the column.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -44,7 +44,7 @@ pub enum Error {
         nearest: Option<String>,
     },
     /// A cell that is not a finite number.
-    #[error("{}: {place}, column `{column}` holds {found}: expected a finite number (--drop-missing leaves out rows with empty or NaN cells)", path.display())]
+    #[error("{}: {place}, column `{column}` holds {found}: expected a finite number", path.display())]
     Cell {
         /// The file.
         path: PathBuf,
@@ -56,7 +56,7 @@ pub enum Error {
         found: String,
     },
     /// Time that does not run forwards.
-    #[error("{}: {place}: time goes from {before} to {after}; within a trajectory it must increase (several experiments need --trajectory, or a file each)", path.display())]
+    #[error("{}: {place}: time goes from {before} to {after}; within a trajectory it must increase", path.display())]
     Time {
         /// The file.
         path: PathBuf,
@@ -67,6 +67,23 @@ pub enum Error {
         /// Time of this row.
         after: f64,
     },
+    /// Columns of different length.
+    #[error("{}: column `{column}` has {rows} rows, but `{first}` has {expected}", path.display())]
+    Length {
+        /// The frame.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// Its rows.
+        rows: usize,
+        /// The column that it differs from.
+        first: String,
+        /// The rows of that one.
+        expected: usize,
+    },
+    /// Saved statistics that cannot be read.
+    #[error(transparent)]
+    Evidence(#[from] crate::evidence::EvidenceError),
     /// The values cannot be worked with.
     #[error(transparent)]
     Model(#[from] ell0::Error),

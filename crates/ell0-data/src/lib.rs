@@ -2,18 +2,21 @@
 //!
 //! - [`table`]: files with named columns, read block by block. [`mod@write`]: tables written block by block.
 //! - [`derivative`]: rates of change from samples, by finite differences, local polynomials, or not at all (the weak form).
-//! - [`runs`]: files as trajectories. [`survey`]: a first look at them.
-//! - [`series`]: from samples to the rows of a linear problem. [`part`]: the statistics of some files, which merge with those of others.
+//! - [`frame`]: named columns in memory, which are read as files are. [`runs`]: both as trajectories. [`survey`]: a first look at them.
+//! - [`series`]: from samples to the rows of a linear problem. [`evidence`]: the statistics of some files, which merge with those of others.
 //! - [`noise`]: how noisy a series is and how fast it moves; what `auto` decides by.
 
 pub mod derivative;
 pub mod error;
+pub mod evidence;
+pub mod frame;
 pub mod noise;
-pub mod part;
 pub mod runs;
 pub mod series;
 pub mod survey;
 pub mod table;
+#[cfg(test)]
+mod testing;
 pub mod write;
 
 pub use error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Files as trajectories: stretches of rows that belong together, in order.
+//! Files and frames as trajectories: stretches of rows that belong together, in order.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -7,10 +7,11 @@ use std::{
 
 use crate::{
     error::{Error, Result},
+    frame::Frame,
     table::{Block, ReadOptions, Table, Want},
 };
 
-/// What the columns of the files are.
+/// What the columns of files or frames are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Roles {
     /// States and controls, or the inputs of a plain regression.
@@ -41,10 +42,18 @@ pub struct Run {
 /// Rows read at a time.
 const ROWS: usize = 8192;
 
-/// Reads files one after the other; each is a trajectory of its own, or several.
+/// Something with named columns.
+#[derive(Clone, Debug)]
+enum Origin {
+    File(PathBuf),
+    /// With its number, counted from 1.
+    Frame(Frame, usize),
+}
+
+/// Reads files, or frames, one after the other; each is a trajectory of its own, or several.
 #[derive(Debug)]
 pub struct Runs {
-    files: VecDeque<PathBuf>,
+    origins: VecDeque<Origin>,
     roles: Roles,
     options: ReadOptions,
     table: Option<Table>,
@@ -56,46 +65,40 @@ pub struct Runs {
     dropped: u64,
     /// Labels of the present file that were seen.
     seen: HashSet<u64>,
-    /// Runs that are in memory already.
-    ready: VecDeque<Run>,
+}
+
+impl Origin {
+    fn open(&self, wanted: &[Want], options: ReadOptions) -> Result<Table> {
+        match self {
+            Origin::File(path) => Table::open(path, wanted, options),
+            Origin::Frame(frame, number) => Table::of_frame(frame, *number, wanted, options),
+        }
+    }
 }
 
 impl Runs {
-    /// Trajectories that are in memory: time, inputs and targets of each, as columns.
-    pub fn in_memory(trajectories: Vec<Vec<Vec<f64>>>) -> ell0::Result<Self> {
-        let mut runs = Runs::new(&[], Roles::default(), ReadOptions::default());
-        for columns in trajectories {
-            let width = runs
-                .ready
-                .front()
-                .map_or(columns.len(), |run| run.columns.len());
-            let rows = columns.first().map_or(0, Vec::len);
-            if columns.len() != width || columns.iter().any(|c| c.len() != rows) || rows == 0 {
-                return Err(ell0::Error::Empty {
-                    what: "trajectory with equally long columns, the same in all",
-                });
-            }
-            if let Some(at) = columns[0].windows(2).position(|t| t[0] >= t[1]) {
-                return Err(ell0::Error::Value {
-                    column: "time".into(),
-                    row: at as u64 + 1,
-                    value: columns[0][at + 1],
-                    expected: "time must increase".into(),
-                });
-            }
-            runs.ready.push_back(Run {
-                columns,
-                begins: true,
-                gap: false,
-            });
+    /// A reader of the given files.
+    pub fn new(files: &[PathBuf], roles: Roles, options: ReadOptions) -> Self {
+        let files = files.iter().cloned().map(Origin::File);
+        Runs::of_origins(files.collect(), roles, options)
+    }
+
+    /// A reader of columns in memory, which are treated as those of files are: the same numbers give the same bits.
+    pub fn of_frames(frames: &[Frame], roles: Roles, options: ReadOptions) -> Result<Self> {
+        let origin = |(index, frame): (usize, &Frame)| Origin::Frame(frame.clone(), index + 1);
+        let origins = frames.iter().enumerate().map(origin).collect();
+        let runs = Runs::of_origins(origins, roles, options);
+        // Files are opened when it is their turn; with frames, a column that is not there is told at once.
+        let wanted = runs.wanted();
+        for origin in &runs.origins {
+            origin.open(&wanted, options)?;
         }
         Ok(runs)
     }
 
-    /// A reader of the given files.
-    pub fn new(files: &[PathBuf], roles: Roles, options: ReadOptions) -> Self {
+    fn of_origins(origins: VecDeque<Origin>, roles: Roles, options: ReadOptions) -> Self {
         Runs {
-            files: VecDeque::from(files.to_vec()),
+            origins,
             roles,
             options,
             table: None,
@@ -104,7 +107,6 @@ impl Runs {
             before: None,
             dropped: 0,
             seen: HashSet::new(),
-            ready: VecDeque::new(),
         }
     }
 
@@ -127,10 +129,10 @@ impl Runs {
         while self.at >= self.block.rows() {
             self.at = 0;
             if self.table.is_none() {
-                let Some(path) = self.files.pop_front() else {
+                let Some(origin) = self.origins.pop_front() else {
                     return Ok(false);
                 };
-                self.table = Some(Table::open(path, &self.wanted(), self.options)?);
+                self.table = Some(origin.open(&self.wanted(), self.options)?);
                 self.before = None;
                 self.seen.clear();
             }
@@ -156,9 +158,6 @@ impl Runs {
 
     /// The next stretch of rows of one trajectory.
     pub fn next_run(&mut self) -> Result<Option<Run>> {
-        if let Some(run) = self.ready.pop_front() {
-            return Ok(Some(run));
-        }
         if !self.fill()? {
             return Ok(None);
         }

@@ -8,11 +8,12 @@ use ell0::{
 };
 use ell0_data::{
     derivative::{Derivative, Wanted},
+    evidence::{Evidence, Question, Split},
+    frame::Frame,
     noise::deviation,
-    part::{Part, Split},
-    runs::Runs,
-    series::Recipe,
+    runs::{Roles, Runs},
     survey::Survey,
+    table::ReadOptions,
 };
 
 struct System {
@@ -149,38 +150,45 @@ fn simulate(system: &System, noise: f64, seed: u64) -> Vec<Vec<f64>> {
 /// Terms and coefficients of an equation.
 type Terms = Vec<(String, f64)>;
 
-/// Statistics of trajectories, with everything as `ell0 fit` would decide it.
-fn gather(names: &[&str], states: usize, dynamics: Dynamics, data: &[Vec<Vec<f64>>]) -> Part {
-    let library = Library::polynomial(3);
-    let features = library.features(names).expect("a library");
-    let targets: Vec<String> = names[..states].iter().map(|s| s.to_string()).collect();
-    let runs = || Runs::in_memory(data.to_vec()).expect("trajectories");
-    let survey = Survey::new(runs(), states, |_| ()).expect("readable");
-    let recipe = Recipe {
+fn strings(names: &[&str]) -> Vec<String> {
+    names.iter().map(|s| s.to_string()).collect()
+}
+
+/// Trajectories in memory, each with its time and the named columns.
+fn runs(names: &[&str], data: &[Vec<Vec<f64>>]) -> Runs {
+    let frame = |columns: &Vec<Vec<f64>>| {
+        let names = std::iter::once("t").chain(names.iter().copied());
+        Frame::new(names.zip(columns.iter().cloned()))
+    };
+    let frames: Vec<Frame> = data.iter().map(frame).collect();
+    let roles = Roles {
+        inputs: strings(names),
+        time: Some("t".into()),
+        ..Roles::default()
+    };
+    Runs::of_frames(&frames, roles, ReadOptions::default()).expect("trajectories")
+}
+
+/// Statistics of trajectories, with the derivative that suits them.
+fn gather(names: &[&str], states: usize, dynamics: Dynamics, data: &[Vec<Vec<f64>>]) -> Evidence {
+    let survey = Survey::new(runs(names, data), states, |_| ()).expect("readable");
+    let question = Question {
+        library: Library::polynomial(3),
+        inputs: strings(names),
+        targets: strings(&names[..states]),
         dynamics,
         derivative: Wanted::Auto.decide(survey.relative_noise, survey.lag),
-        inputs: names.len(),
-        targets: states,
     };
-    Part::gather(
-        runs(),
-        &library,
-        &features,
-        &targets,
-        &recipe,
-        survey,
-        |_| (),
-    )
-    .expect("finite")
+    Evidence::gather(runs(names, data), &question, survey, |_| ()).expect("finite")
 }
 
 /// The chosen terms of each target.
-fn choose(parts: &[Part]) -> Vec<Terms> {
+fn choose(parts: &[Evidence]) -> Vec<Terms> {
     let Split {
         train,
         validation,
         floors,
-    } = Part::split(parts).expect("rows");
+    } = Evidence::split(parts).expect("rows");
     let equation = |target: usize| {
         let config = PathConfig {
             floor: floors[target],
@@ -253,7 +261,7 @@ fn the_henon_map_is_found() {
         let clock = (0..rows).map(f64::from).collect();
         let [x, y] = series;
         let part = gather(&["x", "y"], 2, Dynamics::Discrete, &[vec![clock, x, y]]);
-        let split = Part::split(std::slice::from_ref(&part)).expect("rows");
+        let split = Evidence::split(std::slice::from_ref(&part)).expect("rows");
         let held_out: u64 = split.validation.iter().map(Statistics::rows).sum();
         assert_eq!(split.train.rows() + held_out, rows as u64 - 1);
         let truth = [
@@ -274,8 +282,6 @@ fn the_henon_map_is_found() {
 /// Trajectories of any length, around that of the blocks too, give the rows that each alone gives: nothing is differenced across ends.
 #[test]
 fn trajectories_are_kept_apart() {
-    let library = Library::polynomial(1);
-    let features = library.features(&["x"]).expect("a library");
     for derivative in [
         Derivative::Fd2,
         Derivative::Fd4,
@@ -290,38 +296,27 @@ fn trajectories_are_kept_apart() {
             vec![time, x]
         };
         let data = lengths.map(line).to_vec();
-        let runs = || Runs::in_memory(data.clone()).expect("trajectories");
-        let survey = Survey::new(runs(), 1, |_| ()).expect("readable");
+        let survey = Survey::new(runs(&["x"], &data), 1, |_| ()).expect("readable");
         assert_eq!((survey.rows, survey.shortest), (7091, 12));
-        let recipe = Recipe {
+        let question = Question {
+            library: Library::polynomial(1),
+            inputs: strings(&["x"]),
+            targets: strings(&["x"]),
             dynamics: Dynamics::Continuous,
             derivative,
-            inputs: 1,
-            targets: 1,
         };
-        let part = Part::gather(
-            runs(),
-            &library,
-            &features,
-            &["x".into()],
-            &recipe,
-            survey,
-            |_| (),
-        )
-        .expect("finite");
-        let mut split = Part::split(&[part]).expect("rows");
-        for part in &split.validation {
-            split.train.merge(part).expect("the same columns");
-        }
+        let runs = runs(&["x"], &data);
+        let evidence = Evidence::gather(runs, &question, survey, |_| ()).expect("finite");
+        let split = Evidence::split(&[evidence]).expect("rows");
+        let whole = split.all().expect("the same columns");
         let rows = |(_, n): (f64, u32)| n as usize - 2 * derivative.halo();
         let all: usize = lengths.map(rows).iter().sum();
         let up: usize = rows(lengths[0]) + rows(lengths[2]);
-        assert_eq!(split.train.rows(), all as u64, "{derivative}");
+        assert_eq!(whole.rows(), all as u64, "{derivative}");
+        let held_out: u64 = split.validation.iter().map(Statistics::rows).sum();
+        assert!(held_out > 0 && split.train.rows() + held_out == whole.rows());
         // Every rate is 2 or −3: the mean square says that none was taken across an end.
-        let energy = split
-            .train
-            .mean_squared_error(0, &[0.0, 0.0])
-            .expect("rows");
+        let energy = whole.mean_squared_error(0, &[0.0, 0.0]).expect("rows");
         let share = up as f64 / all as f64;
         // A bump over eleven points integrates to within a thousandth or so.
         let tolerance = match derivative {
@@ -356,14 +351,14 @@ fn parts_make_the_whole() {
         for n in parts {
             let part = gather(&rest[..n]);
             let saved = part.to_json();
-            assert!(Part::looks_like(saved.as_bytes()));
-            assert_eq!(Part::from_json(&saved).expect("readable"), part);
+            assert!(Evidence::looks_like(saved.as_bytes()));
+            assert_eq!(Evidence::from_json(&saved).expect("readable"), part);
             apart.push(part);
             rest = &rest[n..];
         }
         let (one, many) = (
-            Part::split(std::slice::from_ref(&whole)).expect("rows"),
-            Part::split(&apart).expect("rows"),
+            Evidence::split(std::slice::from_ref(&whole)).expect("rows"),
+            Evidence::split(&apart).expect("rows"),
         );
         assert_eq!(one.train.rows(), many.train.rows());
         let rows = |s: &Split| {
@@ -399,4 +394,37 @@ fn threads_do_not_matter() {
         pool.install(|| gather(system.names, 3, Dynamics::Continuous, &data).to_json())
     };
     assert_eq!(with(1), with(3));
+}
+
+/// Saved evidence that is not what it says is told apart by its type of error.
+#[test]
+fn evidence_of_something_else_is_refused() {
+    let time: Vec<f64> = (0..100).map(|k| f64::from(k) * 0.1).collect();
+    let x = time.iter().map(|t| t.sin()).collect();
+    let evidence = gather(&["x"], 1, Dynamics::Continuous, &[vec![time, x]]);
+    let text = evidence.to_json();
+    let error = |from: &str, to: &str| {
+        assert!(text.contains(from), "{from} is not in {text}");
+        Evidence::from_json(&text.replacen(from, to, 1)).expect_err("refused")
+    };
+    use ell0_data::evidence::EvidenceError as E;
+    assert!(matches!(error("{", ""), E::Json(_)));
+    assert!(matches!(error("ell0-part", "other"), E::Format(f) if f == "other"));
+    assert!(matches!(
+        error("\"version\":1", "\"version\":9"),
+        E::Version(9)
+    ));
+    assert!(matches!(
+        error("polynomial(3)", "polynomial(2)"),
+        E::Columns
+    ));
+    assert!(matches!(error("polynomial(3)", "polynomial("), E::Json(_)));
+    assert!(matches!(
+        error("\"errors\":[", "\"errors\":[-1,"),
+        E::Errors
+    ));
+    assert!(matches!(
+        error("\"groups\":[[0", "\"groups\":[[25"),
+        E::Groups
+    ));
 }

@@ -3,7 +3,7 @@
 use ell0::network::NoisePer;
 use serde::{Deserialize, Serialize};
 
-use super::{ActorKind, AlgorithmConfig, Td3Config};
+use super::{ActorKind, AlgorithmConfig};
 use crate::error::{Result, require_parameter};
 
 /// The settings of training.
@@ -25,7 +25,7 @@ use crate::error::{Result, require_parameter};
 /// | `terms` | none | number of terms that the price is steered to |
 /// | `replay` | 1,000,000 | transitions that are remembered |
 /// | `seed` | 0 | of everything random |
-/// | `agent` | [`Td3Config`] with critics of width 64, rates 1e-3 (policy) and 5e-3 (gates) | the updates |
+/// | `agent` | TD3, critics of width 64, rates 1e-3 (policy) and 5e-3 (gates) | the updates: see [`AlgorithmConfig`] |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs, reason = "the table above documents every field")]
@@ -68,12 +68,7 @@ impl Default for TrainConfig {
             terms: None,
             replay: 1_000_000,
             seed: 0,
-            agent: AlgorithmConfig::Td3(Td3Config {
-                critic_hidden: vec![64, 64],
-                actor_rate: 1e-3,
-                gate_rate: Some(5e-3),
-                ..Td3Config::default()
-            }),
+            agent: AlgorithmConfig::default(),
         }
     }
 }
@@ -95,5 +90,31 @@ impl TrainConfig {
             require_parameter(name, value, ok, "it must be finite and not negative")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As they stand in a file that people read.
+    #[test]
+    fn settings_are_a_readable_file() {
+        for (name, twin) in [("td3", true), ("ddpg", false)] {
+            let config = TrainConfig {
+                agent: AlgorithmConfig::named(name).expect("an algorithm"),
+                ..TrainConfig::default()
+            };
+            let text = toml::to_string(&config).expect("TOML");
+            assert!(text.contains("[agent]\nalgorithm = \"td3\"\n"), "{text}");
+            assert!(text.contains(&format!("twin = {twin}\n")), "{text}");
+            let again: TrainConfig = toml::from_str(&text).expect("settings");
+            assert_eq!(again, config);
+            let wrong = text.replace("twin", "twins");
+            assert!(toml::from_str::<TrainConfig>(&wrong).is_err());
+        }
+        assert!(AlgorithmConfig::named("sac").is_err());
+        let few: TrainConfig = toml::from_str("episodes = 3").expect("settings");
+        assert_eq!(few.agent, AlgorithmConfig::default());
     }
 }

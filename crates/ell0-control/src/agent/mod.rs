@@ -19,7 +19,9 @@ pub use actor::{Actor, ActorKind, ActorPass, POLICY_FORMAT, TermName};
 pub use algorithm::{Algorithm, AlgorithmConfig, Memory, Noise, Td3, Td3Config, UpdateRecord};
 pub use checkpoint::Saver;
 pub use config::TrainConfig;
-pub use head::Head;
 pub use record::EpisodeRecord;
 pub use refine::{FineTuneConfig, PruneConfig, Refined, fine_tune, prune};
 pub use training::Training;
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,10 @@
 //! Laws of states on their own: fixed points, and how fast neighbours part.
 
 use ell0::{
-    equation::{Dynamics, Expression, Model},
+    equation::{
+        Dynamics, Expression, Model,
+        integrate::{Method, RungeKutta4},
+    },
     rng::Stream,
 };
 
@@ -50,7 +53,6 @@ impl Law {
             .collect::<Result<_>>()?;
         let slopes = model
             .expressions()
-            .iter()
             .map(|e| {
                 let by = |k: &usize| Ok(e.derivative(&model.inputs()[*k])?);
                 places.iter().map(by).collect::<Result<Vec<_>>>()
@@ -58,7 +60,7 @@ impl Law {
             .collect::<Result<_>>()?;
         Ok(Law {
             dynamics: model.dynamics(),
-            rates: model.expressions().to_vec(),
+            rates: model.expressions().cloned().collect(),
             slopes,
             places,
             inputs: model.inputs().len(),
@@ -181,53 +183,47 @@ impl Law {
         found
     }
 
-    /// State and tangent after a step of Runge and Kutta's fourth order, or of the map.
-    fn advance(&self, state: &[f64], tangent: &[f64], dt: f64) -> (Vec<f64>, Vec<f64>) {
-        let flow = |x: &[f64], v: &[f64]| -> (Vec<f64>, Vec<f64>) {
-            let slopes = self.jacobian(x);
-            let turned = slopes
-                .iter()
-                .map(|row| row.iter().zip(v).map(|(a, v)| a * v).sum())
-                .collect();
-            (self.rate(x), turned)
-        };
-        if self.dynamics == Dynamics::Discrete {
-            return flow(state, tangent);
+    /// How a state and a tangent at it change, one after the other: the law, and its Jacobian times the tangent. For a map, where they go. `row` is room for the inputs.
+    fn flow(&self, at: &[f64], row: &mut [f64], out: &mut [f64]) {
+        let n = self.states();
+        let (state, tangent) = at.split_at(n);
+        let (rate, turned) = out.split_at_mut(n);
+        self.places
+            .iter()
+            .zip(state)
+            .for_each(|(&k, x)| row[k] = *x);
+        for ((rate, turned), (law, slopes)) in rate
+            .iter_mut()
+            .zip(turned)
+            .zip(self.rates.iter().zip(&self.slopes))
+        {
+            *rate = law.evaluate_row(row);
+            let products = slopes.iter().zip(tangent);
+            *turned = products.map(|(a, v)| a.evaluate_row(row) * v).sum();
         }
-        let along = |from: &[f64], by: &[f64], h: f64| -> Vec<f64> {
-            from.iter().zip(by).map(|(x, d)| x + h * d).collect()
-        };
-        let k1 = flow(state, tangent);
-        let k2 = flow(
-            &along(state, &k1.0, 0.5 * dt),
-            &along(tangent, &k1.1, 0.5 * dt),
-        );
-        let k3 = flow(
-            &along(state, &k2.0, 0.5 * dt),
-            &along(tangent, &k2.1, 0.5 * dt),
-        );
-        let k4 = flow(&along(state, &k3.0, dt), &along(tangent, &k3.1, dt));
-        let mean = |from: &[f64], k: [&[f64]; 4]| -> Vec<f64> {
-            (0..from.len())
-                .map(|i| from[i] + dt / 6.0 * (k[0][i] + 2.0 * k[1][i] + 2.0 * k[2][i] + k[3][i]))
-                .collect()
-        };
-        (
-            mean(state, [&k1.0, &k2.0, &k3.0, &k4.0]),
-            mean(tangent, [&k1.1, &k2.1, &k3.1, &k4.1]),
-        )
     }
 
     /// The largest Lyapunov exponent from an initial state, after a tenth of the steps to forget it: the mean rate at which neighbours part, per unit of time or per step. None if
     /// the trajectory leaves every bound.
     pub fn largest_exponent(&self, initial: &[f64], dt: f64, steps: usize) -> Option<f64> {
         let n = self.states();
-        let mut state = initial.to_vec();
-        // No direction is special.
-        let mut tangent: Vec<f64> = (0..n).map(|k| 1.0 / (1.0 + k as f64)).collect();
+        let map = self.dynamics == Dynamics::Discrete;
+        // The state, and a tangent at it in no special direction.
+        let mut at = initial.to_vec();
+        at.resize(n, 0.0);
+        at.extend((0..n).map(|k| 1.0 / (1.0 + k as f64)));
+        let (mut next, mut row) = (vec![0.0; 2 * n], vec![0.0; self.inputs]);
+        let mut method = RungeKutta4::new(2 * n);
         let (mut sum, mut counted) = (0.0, 0);
         for step in 0..steps {
-            (state, tangent) = self.advance(&state, &tangent, dt);
+            if map {
+                self.flow(&at, &mut row, &mut next);
+            } else {
+                let mut law = |x: &[f64], _: f64, out: &mut [f64]| self.flow(x, &mut row, out);
+                method.step(&mut law, &at, 0.0, dt, &mut next);
+            }
+            std::mem::swap(&mut at, &mut next);
+            let (state, tangent) = at.split_at_mut(n);
             let size = tangent.iter().map(|v| v * v).sum::<f64>().sqrt();
             let bounded = state.iter().all(|x| x.abs() < 1e9);
             if !(bounded && size.is_finite()) {
@@ -242,7 +238,7 @@ impl Law {
                 counted += 1;
             }
         }
-        let time = if self.dynamics == Dynamics::Discrete {
+        let time = if map {
             counted as f64
         } else {
             counted as f64 * dt

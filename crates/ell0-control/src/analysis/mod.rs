@@ -11,6 +11,7 @@ mod law;
 mod linear;
 mod map;
 mod margins;
+mod not_proved;
 mod plant;
 mod proof;
 mod region;
@@ -21,8 +22,12 @@ pub use equilibria::{Equilibrium, MOST_EQUILIBRIA, equilibria};
 pub use law::{FixedPoint, Law};
 pub use map::Map;
 pub use margins::{gain_margin, tolerated_delay};
+pub use not_proved::NotProved;
 pub use plant::{Action, Formula, ModelPlant, Observation, Plant, PlantBuilder, State};
-pub use proof::{Claim, NotProved, Verdict, prove};
+pub use proof::{Claim, Verdict, prove};
 pub use region::{Basin, ProvedRegion, proved_region};
 pub use robustness::{ParameterRange, Robustness, TermEffect, spread};
 pub use value::{Complex, Matrix, Range, Stability};
+
+#[cfg(test)]
+mod tests;

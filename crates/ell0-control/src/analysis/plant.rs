@@ -202,6 +202,7 @@ impl Plant {
                 Ok(seen.law.root().clone())
             })
             .collect::<Result<_>>()?;
+        let laws: Vec<&Expression> = policy.expressions().collect();
         self.actions
             .iter()
             .map(|action| {
@@ -211,7 +212,7 @@ impl Plant {
                     name: action.name.clone(),
                     expected: policy.targets().collect::<Vec<_>>().join(", "),
                 })?;
-                let law = policy.expressions()[at].root();
+                let law = laws[at].root();
                 let law = law.substitute(&|k| inputs[k].clone());
                 Ok(Node::product([Node::Number(gain), law]))
             })

@@ -8,8 +8,9 @@ use super::{
     equilibria::Equilibrium,
     linear::{self, Rows},
     map::Map,
+    not_proved::NotProved,
     plant::Plant,
-    proof::{Claim, NotProved, Verdict, prove},
+    proof::{Claim, Verdict, prove},
     value::Matrix,
 };
 

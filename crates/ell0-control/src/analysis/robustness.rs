@@ -181,8 +181,9 @@ impl Robustness {
 
     /// What each term of each law does to the return.
     pub fn terms(&self, policy: &Model) -> Result<Vec<TermEffect>> {
+        let laws: Vec<&Expression> = policy.expressions().collect();
         let mut jobs = Vec::new();
-        for (law, expression) in policy.expressions().iter().enumerate() {
+        for (law, expression) in policy.expressions().enumerate() {
             for k in 0..terms(expression.root()).len() {
                 jobs.push((law, k));
             }
@@ -193,7 +194,7 @@ impl Robustness {
                     let scaled = with_term(policy, law, k, factor)?;
                     self.worth(&scaled)
                 };
-                let expression = &policy.expressions()[law];
+                let expression = laws[law];
                 let term = Expression::new(
                     policy.inputs().to_vec(),
                     terms(expression.root())[k].clone(),

@@ -236,6 +236,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::testing::cases;
 
     #[test]
     fn text_makes_environments_and_environments_make_text() {
@@ -280,6 +281,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases())]
         #[test]
         fn any_text_is_an_environment_or_an_error(text in "(pendulum)?[(]?[a-z=,. 0-9)(é]*") {
             let _ = make(&text).map_err(|e| e.to_string());

@@ -184,7 +184,14 @@ impl Space {
     /// A value of a component, brought into its range.
     #[must_use]
     pub fn clamp(&self, k: usize, value: f64) -> f64 {
-        value.clamp(self.low(k), self.high(k))
+        // Unlike `f64::clamp`, this does not panic on bounds that nobody has checked.
+        if value < self.low(k) {
+            self.low(k)
+        } else if value > self.high(k) {
+            self.high(k)
+        } else {
+            value
+        }
     }
 
     /// A random value of a component: uniform over a finite range, else normal with its scale, brought to the bound there is.
@@ -214,7 +221,8 @@ impl Space {
             }
             // Comparisons with NaN are false. Ranges are worked with in single precision, too.
             let wide = (c.high - c.low).is_infinite() && self.is_bounded(k);
-            if !(c.low < c.high) || wide || c.low == f64::INFINITY || c.high == f64::NEG_INFINITY {
+            let ordered = c.low < c.high;
+            if !ordered || wide || c.low == f64::INFINITY || c.high == f64::NEG_INFINITY {
                 return Err(wrong(
                     "its least value must be below its greatest; no bound is written as ±infinity",
                 ));

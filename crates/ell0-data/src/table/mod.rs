@@ -15,7 +15,10 @@ use std::{
 
 pub use parquet::panics_are_errors;
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    frame::{Frame, FrameSource},
+};
 
 /// How a table is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +46,7 @@ impl Block {
         self.places.len()
     }
 
-    fn clear(&mut self, columns: usize) {
+    pub(crate) fn clear(&mut self, columns: usize) {
         self.columns.resize(columns, Vec::new());
         self.columns.iter_mut().for_each(Vec::clear);
         self.places.clear();
@@ -70,17 +73,17 @@ impl Want {
 
 /// A wanted column, found in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Found {
-    index: usize,
-    label: bool,
+pub(crate) struct Found {
+    pub index: usize,
+    pub label: bool,
 }
 
 /// Numbers for labels, in the order of their appearance.
 #[derive(Debug, Default)]
-struct Labels(HashMap<String, usize>);
+pub(crate) struct Labels(HashMap<String, usize>);
 
 impl Labels {
-    fn number(&mut self, label: &str) -> f64 {
+    pub fn number(&mut self, label: &str) -> f64 {
         if let Some(number) = self.0.get(label) {
             return *number as f64;
         }
@@ -90,8 +93,8 @@ impl Labels {
     }
 }
 
-/// One file format.
-trait Source: Send {
+/// One file format, or columns in memory.
+pub(crate) trait Source: Send {
     /// Names of all columns that can be read.
     fn names(&self) -> &[String];
     /// Chooses the columns that [`read`](Source::read) delivers.
@@ -168,13 +171,29 @@ impl Table {
         let bytes = first_bytes(path)?;
         // A CSV file, too, may begin with these letters, but hardly end with them.
         let parquet = &bytes == b"PAR1" && last_bytes(path).is_ok_and(|b| &b == b"PAR1");
-        let mut source: Box<dyn Source> = if parquet || has_extension(path, "parquet") {
+        let source: Box<dyn Source> = if parquet || has_extension(path, "parquet") {
             Box::new(parquet::Parquet::open(path, options)?)
         } else if bytes.starts_with(b"PK\x03\x04") || has_extension(path, "npz") {
             Box::new(npz::Npz::open(path, options)?)
         } else {
             Box::new(csv::Csv::open(path, options)?)
         };
+        Table::select(path, source, wanted)
+    }
+
+    /// The wanted columns of a frame; `number` is what errors call it if it has no name.
+    pub(crate) fn of_frame(
+        frame: &Frame,
+        number: usize,
+        wanted: &[Want],
+        options: ReadOptions,
+    ) -> Result<Self> {
+        let path = frame.path(number);
+        let source = FrameSource::new(&path, frame.clone(), options);
+        Table::select(&path, Box::new(source), wanted)
+    }
+
+    fn select(path: &Path, mut source: Box<dyn Source>, wanted: &[Want]) -> Result<Self> {
         let found = wanted
             .iter()
             .map(|want| find(path, source.names(), want))
@@ -186,7 +205,7 @@ impl Table {
         })
     }
 
-    /// The file.
+    /// The file, or what a frame is called.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -236,7 +255,7 @@ fn find(path: &Path, names: &[String], want: &Want) -> Result<Found> {
 }
 
 /// The rows of a block that are whole; `pending` counts the rows left out since the last one that was kept. Rows with a cell that is no finite number are left out if they may be, else an error.
-fn sift(
+pub(crate) fn sift(
     path: &Path,
     block: &mut Block,
     columns: impl Fn(usize) -> String,

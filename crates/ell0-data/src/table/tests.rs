@@ -5,6 +5,7 @@ use std::io::Write;
 use proptest::prelude::*;
 
 use super::*;
+use crate::testing::proptest_config;
 
 fn read(bytes: &[u8], name: &str, wanted: &[&str], drop_missing: bool) -> Result<(Block, u64)> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -91,6 +92,8 @@ fn missing_cells_can_be_left_out_and_are_counted() {
 }
 
 proptest! {
+    #![proptest_config(proptest_config(256))]
+
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), gz: bool) {
         let _ = read(&bytes, if gz { "x.csv.gz" } else { "x.csv" }, &["a"], true);
@@ -277,6 +280,8 @@ fn labels_may_be_text() {
 }
 
 proptest! {
+    #![proptest_config(proptest_config(256))]
+
     /// Damage anywhere in a binary file is an error, or harmless; never a panic.
     #[test]
     fn damaged_binary_files_are_read_or_refused(at in 0usize..4000, with: u8, npz: bool, cut: bool) {

@@ -23,7 +23,7 @@ pub struct TermName {
 impl Actor {
     /// Names of the terms of a dictionary, action after action: in the order of [`prob_active`](Self::prob_active). None for a network.
     pub fn term_names(&self) -> Option<Vec<TermName>> {
-        let terms = self.features.as_ref()?.names();
+        let terms = self.features()?.names();
         let of = |action: &String| {
             let name = |term: &String| TermName {
                 action: action.clone(),
@@ -36,7 +36,7 @@ impl Actor {
 
     /// The policy of a dictionary in closed form, in the units of the observations: centre + half·tanh(…), or scale·(…) for an action without two bounds, which the world brings into its range. None for a network.
     pub fn model(&self) -> Result<Option<Model>> {
-        let (Some(features), Some(coefficients)) = (&self.features, self.scaled_coefficients())
+        let (Some(features), Some(coefficients)) = (self.features(), self.scaled_coefficients())
         else {
             return Ok(None);
         };
@@ -95,18 +95,14 @@ impl Actor {
         Ok(Some(Model::new(inputs, equations, Dynamics::Regression)?))
     }
 
-    /// The compacted network of a policy, its heads included. None for a dictionary, which has a [`model`](Actor::model).
+    /// The compacted network of a policy, its heads included; what has no two bounds is for the world to bring into its range. None for a dictionary, which has a [`model`](Actor::model).
     pub fn network(&self) -> Result<Option<Network>> {
-        if self.features.is_some() {
+        if self.lift.is_some() {
             return Ok(None);
         }
         let mlp = Mlp::from_parameters(self.architecture.clone(), self.parameters.clone())?;
-        let limits = (0..self.action.len()).map(|k| self.action.half(k) as f32);
-        Ok(Some(Network::new(
-            mlp.compact()?,
-            self.observation.names().to_vec(),
-            self.action.names().to_vec(),
-            Some(limits.collect()),
-        )?))
+        let (inputs, outputs) = (self.observation.names(), self.action.names());
+        let network = Network::new(mlp.compact()?, inputs.to_vec(), outputs.to_vec())?;
+        Ok(Some(network.with_heads(self.heads())?))
     }
 }

@@ -11,12 +11,14 @@ pub use kind::ActorKind;
 pub use pass::ActorPass;
 
 use ell0::{
-    features::Features,
-    network::{Activation, Architecture, Dense, Draw, GateSpec, Gating, Init, Mlp, MlpConfig, Per},
+    features::{Features, Lift},
+    network::{
+        Activation, Architecture, Dense, Draw, GateSpec, Gating, Head, Init, Mlp, MlpConfig, Per,
+    },
     rng::{Generator, Stream},
 };
 
-use super::head::Head;
+use super::head::head;
 use crate::{
     environment::Space,
     error::{Result, require_size},
@@ -32,7 +34,7 @@ pub struct Actor {
     architecture: Architecture,
     parameters: Vec<f32>,
     /// The terms of a dictionary, on scaled observations.
-    features: Option<Features>,
+    lift: Option<Lift>,
 }
 
 /// The layers follow from the kind and the spaces.
@@ -66,10 +68,14 @@ impl Actor {
             };
             Mlp::new(&config, stream)
         };
-        let (body, features) = match kind {
+        let (body, lift) = match kind {
             ActorKind::Network(hidden) => (network(hidden, None)?, None),
             ActorKind::SparseNetwork(hidden) => (network(hidden, Some(GateSpec::default()))?, None),
-            ActorKind::Dictionary { library, noise, .. } => {
+            ActorKind::Dictionary {
+                library,
+                noise,
+                scaled,
+            } => {
                 let features = library.features(observation.names())?;
                 let layer = Dense {
                     inputs: features.len(),
@@ -84,7 +90,8 @@ impl Actor {
                 };
                 let body =
                     Mlp::random(Architecture::new(vec![layer])?, Init::Normal(0.01), stream)?;
-                (body, Some(features))
+                let lift = Lift::of_scaled_inputs(features, &scales(observation, *scaled))?;
+                (body, Some(lift))
             }
         };
         Ok(Actor {
@@ -93,7 +100,7 @@ impl Actor {
             action: action.clone(),
             architecture: body.architecture().clone(),
             parameters: body.parameters().to_vec(),
-            features,
+            lift,
         })
     }
 
@@ -131,27 +138,20 @@ impl Actor {
     #[must_use]
     pub fn heads(&self) -> Vec<Head> {
         (0..self.action.len())
-            .map(|k| Head::of(&self.action, k))
+            .map(|k| head(&self.action, k))
             .collect()
     }
 
     /// The terms of a dictionary; none for a network.
     pub fn features(&self) -> Option<&Features> {
-        self.features.as_ref()
+        self.lift.as_ref().map(Lift::features)
     }
 
     /// What each observation is divided by before the terms are computed.
     #[must_use]
     pub fn scales(&self) -> Vec<f64> {
         let scaled = matches!(self.kind, ActorKind::Dictionary { scaled: true, .. });
-        let scale = |k: usize| {
-            if scaled {
-                self.observation.scale(k)
-            } else {
-                1.0
-            }
-        };
-        (0..self.observation.len()).map(scale).collect()
+        scales(&self.observation, scaled)
     }
 
     /// Where weights and gates of a dictionary are: (term, action) ↦ place in its layer. None for a network.
@@ -159,7 +159,7 @@ impl Actor {
         let Gating::Gated(spec) = self.architecture.layers()[0].gating else {
             return None;
         };
-        Some((spec, self.features.as_ref()?.len(), self.action.len()))
+        Some((spec, self.features()?.len(), self.action.len()))
     }
 
     /// Coefficients of a dictionary's terms (of scaled observations), gates of test time folded in: action after action. None for a network.
@@ -208,6 +208,12 @@ impl Actor {
         }
         Ok(actor)
     }
+}
+
+/// What each observation is divided by.
+fn scales(observation: &Space, scaled: bool) -> Vec<f64> {
+    let scale = |k: usize| if scaled { observation.scale(k) } else { 1.0 };
+    (0..observation.len()).map(scale).collect()
 }
 
 /// As it is used: with the gates of test time, without noise.

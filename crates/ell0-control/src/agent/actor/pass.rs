@@ -1,18 +1,21 @@
 //! Forward and backward through a policy.
 
 use ell0::{
-    features::{Features, Workspace},
-    network::{Draw, Pass},
+    features::{Lift, LiftSpace},
+    network::{Draw, Head, Pass},
 };
 
-use super::{super::head::Head, Actor};
+use super::{
+    super::head::{backward, may_leave_its_range},
+    Actor,
+};
 use crate::error::{Result, require_size};
 
 /// Workspace for a policy's forward and backward pass.
 #[derive(Clone, Debug)]
 pub struct ActorPass {
     pass: Pass,
-    lift: Option<Lift>,
+    lift: Option<Lifted>,
     heads: Vec<Head>,
     /// Actions of the last forward pass, column after column.
     action: Vec<f32>,
@@ -23,26 +26,20 @@ pub struct ActorPass {
 }
 
 #[derive(Clone, Debug)]
-struct Lift {
-    features: Features,
-    factors: Vec<f64>,
-    inputs: Vec<f64>,
-    values: Vec<f64>,
+struct Lifted {
+    lift: Lift,
+    space: LiftSpace,
     seen: Vec<f32>,
-    workspace: Workspace,
 }
 
 impl ActorPass {
     /// A workspace for batches of at most `capacity` rows.
     #[must_use]
     pub fn new(actor: &Actor, capacity: usize) -> Self {
-        let lift = actor.features.as_ref().map(|features| Lift {
-            factors: actor.scales().iter().map(|s| 1.0 / s).collect(),
-            inputs: vec![0.0; capacity * features.inputs().len()],
-            values: vec![0.0; capacity * features.len()],
-            seen: vec![0.0; capacity * features.len()],
-            workspace: features.workspace(capacity),
-            features: features.clone(),
+        let lift = actor.lift.as_ref().map(|lift| Lifted {
+            space: lift.workspace(capacity),
+            seen: vec![0.0; capacity * lift.features().len()],
+            lift: lift.clone(),
         });
         let actions = actor.action.components();
         ActorPass {
@@ -77,26 +74,10 @@ impl ActorPass {
         }
         let input = match &mut self.lift {
             None => observation,
-            Some(lift) => {
-                let (n, p) = (lift.features.inputs().len(), lift.features.len());
-                for (k, column) in observation.chunks_exact(rows).enumerate().take(n) {
-                    let room = &mut lift.inputs[k * rows..][..rows];
-                    room.iter_mut()
-                        .zip(column)
-                        .for_each(|(r, x)| *r = f64::from(*x) * lift.factors[k]);
-                }
-                let values = &mut lift.values[..rows * p];
-                lift.features.evaluate_into(
-                    &lift.inputs[..rows * n],
-                    rows,
-                    values,
-                    &mut lift.workspace,
-                )?;
-                lift.seen
-                    .iter_mut()
-                    .zip(values)
-                    .for_each(|(s, v)| *s = *v as f32);
-                &lift.seen[..rows * p]
+            Some(Lifted { lift, space, seen }) => {
+                let seen = &mut seen[..rows * lift.features().len()];
+                lift.apply(observation, seen, space)?;
+                seen
             }
         };
         let output = self.pass.forward(parameters, input, draw)?;
@@ -108,8 +89,9 @@ impl ActorPass {
         for ((action, output), (head, &(low, high))) in
             columns.zip(self.heads.iter().zip(&self.bounds))
         {
-            head.apply(output, action);
-            if head.may_leave_its_range() {
+            let pairs = action.iter_mut().zip(output);
+            pairs.for_each(|(a, y)| *a = head.apply(*y));
+            if may_leave_its_range(*head) {
                 action.iter_mut().for_each(|a| *a = a.clamp(low, high));
             }
         }
@@ -132,8 +114,8 @@ impl ActorPass {
         for (((d, action), d_action), (head, &(low, high))) in
             columns.zip(self.heads.iter().zip(&self.bounds))
         {
-            head.backward(action, d_action, d);
-            if head.may_leave_its_range() {
+            backward(*head, action, d_action, d);
+            if may_leave_its_range(*head) {
                 // At a bound, what would lead further out leads nowhere; the way back stays open.
                 for ((d, a), da) in d.iter_mut().zip(action).zip(d_action) {
                     if *a >= high && *da < 0.0 || *a <= low && *da > 0.0 {

@@ -1,6 +1,6 @@
 //! A function that learns and is followed by a target.
 
-use ell0::training::{Adam, AdamConfig, follow};
+use ell0::training::{Adam, AdamConfig, AdamMemory, follow};
 
 use super::Memory;
 use crate::error::Result;
@@ -31,12 +31,16 @@ impl Learner {
 
     /// Adds everything but the gradient, which the next update overwrites.
     pub fn remember(&self, name: &str, memory: &mut Memory) {
-        let (first, second, steps) = self.adam.memory();
+        let AdamMemory {
+            first,
+            second,
+            steps,
+        } = self.adam.memory();
         for (what, values) in [
             ("parameters", &self.parameters[..]),
             ("target", &self.target),
-            ("first", first),
-            ("second", second),
+            ("first", &first),
+            ("second", &second),
         ] {
             memory
                 .tensors
@@ -50,9 +54,14 @@ impl Learner {
         let size = self.parameters.len();
         let mut read = |what: &str| memory.take(&format!("{name}.{what}"), size);
         let (parameters, target) = (read("parameters")?, read("target")?);
-        let (first, second) = (read("first")?, read("second")?);
+        let (first, second) = (read("first")?.into(), read("second")?.into());
         let steps = memory.count(&format!("{name}.steps"))?;
-        self.adam = Adam::with_memory(AdamConfig::default(), first, second, steps)?;
+        let memory = AdamMemory {
+            first,
+            second,
+            steps,
+        };
+        self.adam = Adam::with_memory(AdamConfig::default(), memory)?;
         (self.parameters, self.target) = (parameters, target);
         Ok(())
     }

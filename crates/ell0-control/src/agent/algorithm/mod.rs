@@ -96,12 +96,35 @@ pub enum AlgorithmConfig {
 }
 
 impl Default for AlgorithmConfig {
+    /// TD3 as a policy of few parameters likes it: critics of width 64, rates of 1e-3 for the policy and 5e-3 for its gates.
     fn default() -> Self {
-        AlgorithmConfig::Td3(Td3Config::default())
+        AlgorithmConfig::Td3(Td3Config::small(Td3Config::default()))
     }
 }
 
 impl AlgorithmConfig {
+    /// Names of all algorithms, and a line about each.
+    pub const NAMES: [(&str, &str); 2] = [
+        ("td3", "Twin critics, delayed policy, smoothed targets"),
+        ("ddpg", "One critic, no delay, no smoothing"),
+    ];
+
+    /// The algorithm of this name with its default settings.
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "td3" => Ok(AlgorithmConfig::default()),
+            "ddpg" => Ok(AlgorithmConfig::Td3(Td3Config::small(Td3Config::ddpg()))),
+            _ => Err(Error::Text {
+                text: name.into(),
+                at: 0,
+                reason: format!(
+                    "there is no algorithm of this name; there are {}",
+                    Self::NAMES.map(|n| n.0).join(", ")
+                ),
+            }),
+        }
+    }
+
     /// What learns with these settings, beginning with this policy.
     pub fn build(&self, actor: Actor, stream: &Stream) -> Result<Box<dyn Algorithm>> {
         match self {

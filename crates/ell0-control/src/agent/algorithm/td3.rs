@@ -81,6 +81,16 @@ impl Td3Config {
         }
     }
 
+    /// The same as a policy of few parameters likes it.
+    pub(super) fn small(self) -> Self {
+        Td3Config {
+            critic_hidden: vec![64, 64],
+            actor_rate: 1e-3,
+            gate_rate: Some(5e-3),
+            ..self
+        }
+    }
+
     fn check(&self) -> Result<()> {
         let parameter = require_parameter;
         let share = "it must lie in [0, 1]";
@@ -260,18 +270,31 @@ impl Algorithm for Td3 {
     fn update(&mut self, batch: &Batch, penalty: &Penalty) -> Result<UpdateRecord> {
         let rows = batch.rows;
         require_size("a batch", rows, self.config.batch)?;
-        require_size(
-            "the observations of a batch",
-            batch.observation.len().min(batch.next_observation.len()),
-            rows * self.actor.observation_space().len(),
-        )?;
+        // Numbers of the observations; actions stand behind them.
+        let o = rows * self.actor.observation_space().len();
+        for (what, found, expected) in [
+            ("the observations of a batch", batch.observation.len(), o),
+            (
+                "the next observations of a batch",
+                batch.next_observation.len(),
+                o,
+            ),
+            (
+                "the actions of a batch",
+                batch.action.len(),
+                rows * self.ranges.len(),
+            ),
+            ("the rewards of a batch", batch.reward.len(), rows),
+            ("the ends of a batch", batch.terminated.len(), rows),
+        ] {
+            require_size(what, found, expected)?;
+        }
         let noise = &self.noise;
         require_size(
             "the noise of an update",
             noise.smoothing.len(),
             rows * self.ranges.len(),
         )?;
-        let o = self.actor.observation_space().len() * rows;
         let gates = |k: usize| {
             let (shared, rows) = &noise.gates[k];
             Draw::Sampled(GateNoise { shared, rows })

@@ -1,4 +1,4 @@
-//! The statistics of some files, in groups that can still be split into training and validation data when the parts of a whole come together.
+//! What some files say of a question: statistics in groups that can still be split into training and validation data when those of several files come together.
 
 use ell0::{
     dictionary::Statistics,
@@ -27,7 +27,7 @@ const ENOUGH: usize = 5;
 /// With so many trajectories there are enough held-out ones to be the parts of the validation data; with fewer, each is cut into blocks of time for that.
 const MANY: usize = 25;
 
-/// Blocks of time that a trajectory is kept in: as many as may be needed when parts come together.
+/// Blocks of time that a trajectory is kept in: as many as may be needed when evidence comes together.
 fn blocks(trajectories: usize) -> usize {
     match trajectories {
         0..ENOUGH => GROUPS,
@@ -51,14 +51,14 @@ fn group_count(trajectories: usize) -> usize {
     trajectories.clamp(1, MANY) * blocks(trajectories)
 }
 
-/// The statistics of some files. Parts that were made apart, on other machines perhaps, are fitted together.
+/// The statistics of some files. Evidence that was gathered apart, on other machines perhaps, is fitted together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Part {
+pub struct Evidence {
     format: String,
     version: u32,
-    /// The candidate terms, as text.
-    pub library: String,
+    /// The candidate terms.
+    pub library: Library,
     /// States and controls, or the inputs of a plain regression.
     pub inputs: Vec<String>,
     /// Targets.
@@ -79,6 +79,66 @@ pub struct Part {
 const FORMAT: &str = "ell0-part";
 const VERSION: u32 = 1;
 
+/// What is asked of the data: how the targets depend on the inputs, in which terms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// The candidate terms.
+    pub library: Library,
+    /// States and controls, or the inputs of a plain regression.
+    pub inputs: Vec<String>,
+    /// Targets; those of a law of states are the first inputs.
+    pub targets: Vec<String>,
+    /// What the targets are.
+    pub dynamics: Dynamics,
+    /// How rates of change are found, if the targets are such.
+    pub derivative: Derivative,
+}
+
+impl Question {
+    /// The candidate terms.
+    pub fn features(&self) -> ell0::Result<Features> {
+        self.library.features(&self.inputs)
+    }
+
+    /// What the rows of the problem are made from.
+    #[must_use]
+    pub fn recipe(&self) -> Recipe {
+        Recipe {
+            dynamics: self.dynamics,
+            derivative: self.derivative,
+            inputs: self.inputs.len(),
+            targets: self.targets.len(),
+        }
+    }
+}
+
+/// Why saved evidence cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EvidenceError {
+    /// It is no JSON, or has other fields.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// It is something else.
+    #[error("its format is `{0}`, not `{FORMAT}`")]
+    Format(String),
+    /// It was written by another version.
+    #[error("it has version {0}; this program reads version {VERSION}")]
+    Version(u32),
+    /// A group of rows beyond those that its trajectories have.
+    #[error("it has groups of rows that do not exist")]
+    Groups,
+    /// Statistics of other columns.
+    #[error("its columns are not those of its library")]
+    Columns,
+    /// Errors or noise that are no sizes.
+    #[error("its errors are not finite")]
+    Errors,
+    /// Its library has no such features.
+    #[error(transparent)]
+    Model(#[from] ell0::Error),
+}
+
 /// Training statistics, parts of the validation data that have rows, and for each target an error below which a model is as good as the targets themselves.
 #[derive(Clone, Debug)]
 pub struct Split {
@@ -90,25 +150,44 @@ pub struct Split {
     pub floors: Vec<f64>,
 }
 
-impl Part {
+impl Split {
+    /// Statistics of all rows, those of the training and of the validation data.
+    pub fn all(&self) -> ell0::Result<Statistics> {
+        let mut all = self.train.clone();
+        for part in &self.validation {
+            all.merge(part)?;
+        }
+        Ok(all)
+    }
+}
+
+/// Rows of features and of targets, row after row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrainingRows {
+    /// Features of each row.
+    pub features: Vec<f64>,
+    /// Targets of each row.
+    pub targets: Vec<f64>,
+}
+
+impl Evidence {
     /// Reads all runs and gathers their statistics, on all cores; the bits do not depend on how many there are. `progress` hears the number of rows read.
     pub fn gather(
         mut runs: Runs,
-        library: &Library,
-        features: &Features,
-        targets: &[String],
-        recipe: &Recipe,
+        question: &Question,
         survey: Survey,
         progress: impl Fn(u64) + Sync,
     ) -> Result<Self> {
-        let empty = Statistics::new(features.names().to_vec(), targets.to_vec())?;
+        let (features, recipe) = (question.features()?, question.recipe());
+        let targets = &question.targets;
+        let empty = Statistics::new(features.names().to_vec(), targets.clone())?;
         let mut groups: Vec<Option<Statistics>> = vec![None; group_count(survey.trajectories)];
         let (mut errors, mut errors_of) = (vec![0.0; targets.len()], 0);
         for_each_stretch(
             &mut runs,
-            recipe,
+            &recipe,
             progress,
-            |stretch| work(recipe, features, &survey, &empty, stretch),
+            |stretch| work(&recipe, &features, &survey, &empty, stretch),
             |done| {
                 for piece in done {
                     match &mut groups[piece.group] {
@@ -125,14 +204,14 @@ impl Part {
             },
         )?;
         let groups = groups.into_iter().enumerate();
-        Ok(Part {
+        Ok(Evidence {
             format: FORMAT.into(),
             version: VERSION,
-            library: library.to_string(),
-            inputs: features.inputs().to_vec(),
-            targets: targets.to_vec(),
-            dynamics: recipe.dynamics,
-            derivative: recipe.derivative,
+            library: question.library.clone(),
+            inputs: question.inputs.clone(),
+            targets: targets.clone(),
+            dynamics: question.dynamics,
+            derivative: question.derivative,
             survey,
             errors,
             errors_of,
@@ -141,70 +220,71 @@ impl Part {
     }
 
     /// The saved form.
+    #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Whether bytes are the beginning of a saved part.
+    /// Whether bytes are the beginning of saved evidence.
+    #[must_use]
     pub fn looks_like(bytes: &[u8]) -> bool {
         bytes.starts_with(br#"{"format":"ell0-part""#)
     }
 
     /// Reads the saved form.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        let part: Part = serde_json::from_str(text).map_err(|e| e.to_string())?;
-        let says = |ok: bool, what: &str| if ok { Ok(()) } else { Err(what.to_string()) };
-        says(part.format == FORMAT, "its format is not `ell0-part`")?;
-        says(part.version == VERSION, "this program reads version 1")?;
-        let count = group_count(part.survey.trajectories);
-        says(
-            part.groups.iter().all(|(k, _)| *k < count),
-            "it has groups of rows that do not exist",
-        )?;
-        let features = part.features().map_err(|e| e.to_string())?;
-        for (_, statistics) in &part.groups {
-            let same =
-                statistics.features() == features.names() && statistics.targets() == part.targets;
-            says(same, "its columns are not those of its library")?;
+    pub fn from_json(text: &str) -> Result<Self, EvidenceError> {
+        let evidence: Evidence = serde_json::from_str(text)?;
+        let says = |ok: bool, wrong: EvidenceError| if ok { Ok(()) } else { Err(wrong) };
+        let Evidence {
+            format, version, ..
+        } = &evidence;
+        says(format == FORMAT, EvidenceError::Format(format.clone()))?;
+        says(*version == VERSION, EvidenceError::Version(*version))?;
+        let count = group_count(evidence.survey.trajectories);
+        let exist = evidence.groups.iter().all(|(k, _)| *k < count);
+        says(exist, EvidenceError::Groups)?;
+        let features = evidence.features()?;
+        for (_, statistics) in &evidence.groups {
+            let same = statistics.features() == features.names()
+                && statistics.targets() == evidence.targets;
+            says(same, EvidenceError::Columns)?;
         }
-        let numbers = part.errors.iter().chain(&part.survey.noise);
-        says(
-            part.errors.len() == part.targets.len()
-                && numbers.clone().all(|e| e.is_finite() && *e >= 0.0),
-            "its errors are not finite",
-        )?;
-        Ok(part)
+        let mut numbers = evidence.errors.iter().chain(&evidence.survey.noise);
+        let sound = evidence.errors.len() == evidence.targets.len()
+            && numbers.all(|e| e.is_finite() && *e >= 0.0);
+        says(sound, EvidenceError::Errors)?;
+        Ok(evidence)
     }
 
     /// The candidate terms.
     pub fn features(&self) -> ell0::Result<Features> {
-        self.library.parse::<Library>()?.features(&self.inputs)
+        self.library.features(&self.inputs)
     }
 
-    /// Brings parts together and splits their rows into training and validation data, just as one part of all the files would have been.
-    pub fn split(parts: &[Part]) -> ell0::Result<Split> {
-        let Some(first) = parts.first() else {
+    /// Brings evidence together and splits its rows into training and validation data, just as that of all the files at once would have been.
+    pub fn split(all: &[Evidence]) -> ell0::Result<Split> {
+        let Some(first) = all.first() else {
             return Err(ell0::Error::Empty { what: "statistics" });
         };
         let names = first.features()?.names().to_vec();
         let mut places = (0..=PARTS)
             .map(|_| Statistics::new(names.clone(), first.targets.clone()))
             .collect::<ell0::Result<Vec<_>>>()?;
-        let trajectories: usize = parts.iter().map(|p| p.survey.trajectories).sum();
+        let trajectories: usize = all.iter().map(|e| e.survey.trajectories).sum();
         let mut earlier = 0;
-        for part in parts {
-            let blocks = blocks(part.survey.trajectories);
-            for (group, statistics) in &part.groups {
+        for evidence in all {
+            let blocks = blocks(evidence.survey.trajectories);
+            for (group, statistics) in &evidence.groups {
                 let (trajectory, block) = (earlier + group / blocks, group % blocks);
                 let place = place(trajectories, trajectory, block, blocks);
                 places[place].merge(statistics)?;
             }
-            earlier += part.survey.trajectories;
+            earlier += evidence.survey.trajectories;
         }
-        let of: u64 = parts.iter().map(|p| p.errors_of).sum();
+        let of: u64 = all.iter().map(|e| e.errors_of).sum();
         // Twice the size of the error: held-out parts may have more than their share of it, and it is an estimate.
         let floor =
-            |k: usize| 4.0 * parts.iter().map(|p| p.errors[k]).sum::<f64>() / of.max(1) as f64;
+            |k: usize| 4.0 * all.iter().map(|e| e.errors[k]).sum::<f64>() / of.max(1) as f64;
         let mut places = places.into_iter();
         Ok(Split {
             floors: (0..first.targets.len()).map(floor).collect(),
@@ -218,7 +298,7 @@ impl Part {
 }
 
 /// The rows of one group from one stretch.
-struct Done {
+struct GroupRows {
     group: usize,
     statistics: Statistics,
     errors: Vec<f64>,
@@ -264,12 +344,12 @@ fn work(
     survey: &Survey,
     empty: &Statistics,
     stretch: &Stretch,
-) -> Result<Vec<Done>> {
+) -> Result<Vec<GroupRows>> {
     let mut done = Vec::new();
     by_group(recipe, features, survey, stretch, |group, equations| {
         let mut statistics = empty.clone();
         statistics.push(&equations.phi, &equations.y, equations.rows)?;
-        done.push(Done {
+        done.push(GroupRows {
             group,
             statistics,
             errors: equations.errors,
@@ -280,24 +360,23 @@ fn work(
     Ok(done)
 }
 
-/// Rows of the training data themselves, for a method that statistics are not enough for: at most about `most` of them, evenly spread. Features and targets of each row,
-/// row after row.
+/// Rows of the training data themselves, for a method that statistics are not enough for: at most about `most` of them, evenly spread.
 pub fn training_rows(
     mut runs: Runs,
-    features: &Features,
-    recipe: &Recipe,
+    question: &Question,
     survey: &Survey,
     most: u64,
-) -> Result<(Vec<f64>, Vec<f64>)> {
+) -> Result<TrainingRows> {
+    let (features, recipe) = (question.features()?, question.recipe());
     let stride = survey.rows.div_ceil(most.max(1)).max(1) as usize;
-    let (mut phi, mut y) = (Vec::new(), Vec::new());
+    let mut all = TrainingRows::default();
     for_each_stretch(
         &mut runs,
-        recipe,
+        &recipe,
         |_| (),
         |stretch| {
             let mut kept = Vec::new();
-            by_group(recipe, features, survey, stretch, |group, equations| {
+            by_group(&recipe, &features, survey, stretch, |group, equations| {
                 let blocks = blocks(survey.trajectories);
                 let (trajectory, block) = (group / blocks, group % blocks);
                 if place(survey.trajectories, trajectory, block, blocks) == 0 {
@@ -310,12 +389,14 @@ pub fn training_rows(
         |kept| {
             for e in kept {
                 for row in (0..e.rows).step_by(stride) {
-                    phi.extend((0..features.len()).map(|j| e.phi[j * e.rows + row]));
-                    y.extend((0..recipe.targets).map(|k| e.y[k * e.rows + row]));
+                    let phi = (0..features.len()).map(|j| e.phi[j * e.rows + row]);
+                    all.features.extend(phi);
+                    let y = (0..recipe.targets).map(|k| e.y[k * e.rows + row]);
+                    all.targets.extend(y);
                 }
             }
             Ok(())
         },
     )?;
-    Ok((phi, y))
+    Ok(all)
 }

@@ -10,17 +10,18 @@
 //! The first says how much of the others counts; what follows is cut off when training goes on. So a process that is killed leaves the state of its last save. Random streams are functions of the
 //! seed and of counters: a resumed run goes on to the same bits.
 
+mod episodes;
+
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    fs::File,
-    io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
 
 use ell0::checkpoint::{Journal, Tensor, from_bytes, to_bytes, write_whole};
 use serde::{Deserialize, Serialize};
 
+use self::episodes::{Episodes, Lines};
 use super::{EpisodeRecord, Memory, TrainConfig, Training};
 use crate::{
     environment::{Environment, Space},
@@ -66,14 +67,6 @@ struct Experience {
     rows: u64,
 }
 
-/// How much of the lines counts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Lines {
-    bytes: u64,
-    checksum: String,
-}
-
 fn beside(stem: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(stem);
     name.push(ending);
@@ -95,15 +88,6 @@ fn failed(action: &'static str, path: &Path, source: std::io::Error) -> Error {
     }
 }
 
-/// FNV-1a, which can be gone on with as lines come.
-fn fnv(sum: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(sum, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
-const FNV: u64 = 0xcbf2_9ce4_8422_2325;
-
 /// Saves a training again and again, each time only what is new.
 #[derive(Debug)]
 pub struct Saver {
@@ -112,13 +96,9 @@ pub struct Saver {
     experience: Experience,
     /// The journal that the state on the disk speaks of: never to be overwritten.
     named: usize,
-    lines: File,
-    /// Bytes of the lines, and their checksum.
-    length: u64,
-    sum: u64,
-    /// Episodes that have a line, and the last of them as it was written.
-    written: usize,
-    last: Option<EpisodeRecord>,
+    episodes: Episodes,
+    /// Where the policy alone goes.
+    policy: PathBuf,
 }
 
 impl Saver {
@@ -162,8 +142,6 @@ impl Saver {
         }
         let replay = beside(stem, REPLAY[0]);
         let journal = Journal::create(&replay, training.replay.width())?;
-        let episodes = beside(stem, EPISODES);
-        let lines = File::create(&episodes).map_err(|e| failed("write", &episodes, e))?;
         let forgotten = training.replay.added() - training.replay.len() as u64;
         Ok(Saver {
             stem: stem.into(),
@@ -173,19 +151,28 @@ impl Saver {
                 ..Experience::default()
             },
             named: 1,
-            lines,
-            length: 0,
-            sum: FNV,
-            written: 0,
-            last: None,
+            episodes: Episodes::create(beside(stem, EPISODES))?,
+            policy: beside(stem, POLICY),
         })
+    }
+
+    /// The same with another place for the file of the policy alone.
+    #[must_use]
+    pub fn with_policy_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.policy = path.into();
+        self
+    }
+
+    /// The episodes under a stem, of a training that may be under way.
+    pub fn read_episodes(stem: impl AsRef<Path>) -> Result<Vec<EpisodeRecord>> {
+        episodes::read(&beside(stem.as_ref(), EPISODES))
     }
 
     /// Saves what is new. After an error, the state before it is still there.
     pub fn save(&mut self, training: &Training) -> Result<()> {
         self.push_experience(&training.replay)?;
-        self.push_lines(&training.history)?;
-        training.actor().save(beside(&self.stem, POLICY))?;
+        self.episodes.push(&training.history)?;
+        training.actor().save(&self.policy)?;
         let Memory { tensors, counters } = training.agent.memory();
         let header = Header {
             config: training.config.clone(),
@@ -198,10 +185,7 @@ impl Saver {
             steering: training.steering,
             counters,
             replay: self.experience,
-            episodes: Lines {
-                bytes: self.length,
-                checksum: format!("{:016x}", self.sum),
-            },
+            episodes: self.episodes.lines(),
         };
         let tensors: Vec<(String, Tensor)> = tensors
             .into_iter()
@@ -244,65 +228,6 @@ impl Saver {
         self.experience.rows = self.journal.rows();
         Ok(())
     }
-
-    /// Appends episodes that are not on the disk yet, and the last one again if it has changed.
-    fn push_lines(&mut self, history: &[EpisodeRecord]) -> Result<()> {
-        let changed = self.written > 0 && history.get(self.written - 1) != self.last.as_ref();
-        let mut text = String::new();
-        for record in &history[self.written - usize::from(changed)..] {
-            let line = serde_json::to_string(record);
-            text += &line.map_err(|e| wrong(&beside(&self.stem, EPISODES), e))?;
-            text.push('\n');
-        }
-        let write = |file: &mut File| {
-            file.seek(SeekFrom::Start(self.length))?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        };
-        write(&mut self.lines).map_err(|e| failed("write", &beside(&self.stem, EPISODES), e))?;
-        self.length += text.len() as u64;
-        self.sum = fnv(self.sum, text.as_bytes());
-        self.written = history.len();
-        self.last = history.last().cloned();
-        Ok(())
-    }
-}
-
-/// The lines that count, and the file cut off behind them.
-fn read_lines(path: &Path, lines: &Lines) -> Result<(Vec<EpisodeRecord>, File, u64)> {
-    let io = |e| failed("read", path, e);
-    let mut file = File::options()
-        .read(true)
-        .write(true)
-        .open(path)
-        .map_err(io)?;
-    let mut bytes = Vec::new();
-    let counted = (&mut file).take(lines.bytes).read_to_end(&mut bytes);
-    counted.map_err(io)?;
-    if (bytes.len() as u64) < lines.bytes {
-        return Err(wrong(path, "the file is truncated: episodes are missing"));
-    }
-    let sum = fnv(FNV, &bytes);
-    if format!("{sum:016x}") != lines.checksum {
-        return Err(wrong(
-            path,
-            "its episodes do not match their checksum: the file is damaged",
-        ));
-    }
-    let mut history: Vec<EpisodeRecord> = Vec::new();
-    for line in bytes.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
-        let record: EpisodeRecord = serde_json::from_slice(line).map_err(|e| wrong(path, e))?;
-        if history
-            .last()
-            .is_some_and(|last| last.episode == record.episode)
-        {
-            history.pop();
-        }
-        history.push(record);
-    }
-    file.set_len(lines.bytes)
-        .map_err(|e| failed("write", path, e))?;
-    Ok((history, file, sum))
 }
 
 impl Training {
@@ -354,7 +279,7 @@ impl Training {
         training.replay = restored.ok_or_else(|| wrong(&path, "its experience does not fit"))?;
 
         let path = beside(stem, EPISODES);
-        let (history, lines, sum) = read_lines(&path, &header.episodes)?;
+        let (history, episodes) = Episodes::resume(path.clone(), &header.episodes)?;
         if history.len() as u64 != header.episode {
             return Err(wrong(
                 &path,
@@ -371,11 +296,8 @@ impl Training {
             journal,
             experience: header.replay,
             named: file,
-            lines,
-            length: header.episodes.bytes,
-            sum,
-            written: training.history.len(),
-            last: training.history.last().cloned(),
+            episodes,
+            policy: beside(stem, POLICY),
         };
         Ok((training, saver))
     }

@@ -1,0 +1,124 @@
+//! What pruning and tuning promise.
+
+use ell0::rng::Stream;
+
+use super::super::*;
+use crate::{
+    environment::{Environment, Start, make},
+    evaluation::evaluate,
+};
+
+/// A policy that swings up, with terms that matter and terms that hardly do.
+fn policy(world: &dyn Environment) -> Actor {
+    let kind = "polynomial(2)".parse().expect("a policy");
+    let (seen, chosen) = (world.observation_space(), world.action_space());
+    let actor = Actor::new(&kind, seen, chosen, &Stream::new(0)).expect("an actor");
+    let names = actor.term_names().expect("a dictionary");
+    let coefficients: Vec<f64> = names
+        .iter()
+        .map(|name| match name.term.as_str() {
+            "sin_theta" => -4.66,
+            "theta_dot" => -4.0,
+            "cos_theta theta_dot" => -30.0,
+            "cos_theta sin_theta" => -12.0,
+            "cos_theta" => 0.01,
+            "theta_dot^2" => -0.02,
+            "1" => 0.5,
+            _ => 0.0,
+        })
+        .collect();
+    let actor = actor.with_coefficients(&coefficients).expect("a policy");
+    assert_eq!(actor.terms(), Some(7), "{names:?}");
+    actor
+}
+
+/// On its own starts the return does not fall beyond the tolerance, and what is dropped was small.
+#[test]
+fn pruning_keeps_its_promise() {
+    let world = make("pendulum(g=9.81, limit=100)").expect("a world");
+    let actor = policy(world.as_ref());
+    let stream = Stream::new(3).split("refine");
+    let worth = |actor: &Actor| {
+        let starts = Start::drawn(&stream, 60);
+        evaluate(world.as_ref(), actor, &starts)
+            .expect("a return")
+            .mean
+    };
+    let before = worth(&actor);
+    let mut dropped = Vec::new();
+    for tolerance in [0.0, 0.02, 0.5] {
+        let config = PruneConfig {
+            threshold: 0.1,
+            tolerance,
+            starts: 60,
+        };
+        let pruned = prune(&actor, world.as_ref(), &config, &stream).expect("pruned");
+        // Each of the terms that went may have cost the tolerance.
+        let terms = actor.terms().unwrap_or(0) - pruned.actor.terms().unwrap_or(0);
+        let allowed = before.abs() * ((1.0 + tolerance).powi(terms as i32) - 1.0);
+        assert!(
+            worth(&pruned.actor) >= before - allowed - 1e-9,
+            "{tolerance}"
+        );
+        let (old, new) = (
+            actor.scaled_coefficients(),
+            pruned.actor.scaled_coefficients(),
+        );
+        let (old, new) = (old.expect("a dictionary"), new.expect("a dictionary"));
+        for (old, new) in old.iter().zip(&new) {
+            assert!(*new == 0.0 && old.abs() <= 0.1 * 30.0 || (old - new).abs() < 1e-6 * old.abs());
+        }
+        // One measurement before, and one for each of the three small terms.
+        assert_eq!(pruned.env_steps, 4 * 60 * 100);
+        dropped.push(terms);
+    }
+    assert!(dropped.is_sorted() && dropped[2] >= 1, "{dropped:?}");
+    let bad = PruneConfig {
+        tolerance: f64::NAN,
+        ..PruneConfig::default()
+    };
+    assert!(prune(&actor, world.as_ref(), &bad, &stream).is_err());
+}
+
+/// Never worse than before on its own starts; zero stays zero; the same again with the same stream.
+#[test]
+fn tuning_does_not_make_worse() {
+    let world = make("pendulum(g=9.81, limit=100)").expect("a world");
+    let actor = policy(world.as_ref());
+    let stream = Stream::new(3).split("refine");
+    let config = FineTuneConfig {
+        generations: 4,
+        starts: 30,
+    };
+    let tuned = fine_tune(&actor, world.as_ref(), &config, &stream).expect("tuned");
+    let starts = Start::drawn(&stream.split("starts"), 30);
+    let worth = |actor: &Actor| {
+        evaluate(world.as_ref(), actor, &starts)
+            .expect("a return")
+            .mean
+    };
+    assert!(worth(&tuned.actor) > worth(&actor));
+    assert_eq!(tuned.actor.terms(), actor.terms());
+    assert_eq!(tuned.env_steps, (1 + 4 * (2 * 7 + 8)) * 30 * 100);
+    let again = fine_tune(&actor, world.as_ref(), &config, &stream).expect("tuned");
+    assert_eq!(again.actor, tuned.actor);
+    let none = FineTuneConfig {
+        generations: 0,
+        ..config
+    };
+    let same = fine_tune(&actor, world.as_ref(), &none, &stream)
+        .expect("tuned")
+        .actor;
+    assert_eq!(same.scaled_coefficients(), actor.scaled_coefficients());
+    // A network has no terms: it is left as it is, and nothing is spent.
+    let kind = "network(4)".parse().expect("a policy");
+    let network = Actor::new(
+        &kind,
+        world.observation_space(),
+        world.action_space(),
+        &stream,
+    )
+    .expect("an actor");
+    let same = fine_tune(&network, world.as_ref(), &none, &stream).expect("untouched");
+    assert_eq!((same.actor, same.env_steps), (network, 0));
+}
