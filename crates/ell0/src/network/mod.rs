@@ -24,6 +24,7 @@ pub use activation::Activation;
 pub use architecture::{Architecture, Dense, GateSpec, Gating, NoisePer, Per};
 pub use compact::Compact;
 pub use complexity::Complexity;
+pub(crate) use complexity::Sparsity;
 pub use head::Head;
 pub use loss::Loss;
 pub use mlp::{Init, Mlp, MlpConfig};

@@ -299,7 +299,8 @@ impl Pass {
     }
 
     /// Numbers of open inputs of each layer in the last forward pass.
-    pub fn open_units(&self) -> impl Iterator<Item = usize> + '_ {
+    #[cfg(test)]
+    pub(crate) fn open_units(&self) -> impl Iterator<Item = usize> + '_ {
         self.layers.iter().map(|layer| layer.open().len())
     }
 }

@@ -37,7 +37,7 @@ mod schedule;
 mod step;
 mod trainer;
 
-pub use adam::{Adam, AdamConfig, AdamMemory};
+pub use adam::{Adam, AdamConfig, AdamMemory, Group};
 pub use averaging::follow;
 pub use config::TrainerConfig;
 pub use dataset::Dataset;

@@ -1,20 +1,17 @@
 //! The training loop.
 
-use std::{
-    ops::{ControlFlow, Range},
-    sync::Arc,
-};
+use std::{ops::ControlFlow, sync::Arc};
 
 use rayon::prelude::*;
 
 use super::{
-    Adam, Dataset, EpochRecord, Observer, Outcome, StepRecord, TrainerConfig,
+    Adam, Dataset, EpochRecord, Group, Observer, Outcome, StepRecord, TrainerConfig,
     evaluate::evaluate_checked,
     step::{SHARD_ROWS, Shard, Streams},
 };
 use crate::{
     error::{Error, Result},
-    network::Mlp,
+    network::{Mlp, Sparsity},
     simd,
 };
 
@@ -249,9 +246,15 @@ impl Trainer {
             .gate_learning_rate
             .map_or(learning_rate, |r| r * factor);
         let architecture = self.model.architecture();
-        let groups: [(Range<usize>, f64); 2] = [
-            (architecture.weights_and_biases(), learning_rate),
-            (architecture.all_log_alphas(), gate_rate),
+        let groups = [
+            Group {
+                range: architecture.weights_and_biases(),
+                learning_rate,
+            },
+            Group {
+                range: architecture.all_log_alphas(),
+                learning_rate: gate_rate,
+            },
         ];
         let gradient = &self.shards[0].gradient;
         self.adam
@@ -452,7 +455,10 @@ impl Trainer {
                 };
             }
         }
-        let (expected_l0, active_weights) = self.model.architecture().sparsity(parameters)?;
+        let Sparsity {
+            expected_l0,
+            active_weights,
+        } = self.model.architecture().sparsity(parameters)?;
         let sums = std::mem::take(&mut self.sums);
         let n = sums.steps.max(1) as f64;
         let record = EpochRecord {
