@@ -14,6 +14,7 @@ mod architecture;
 mod compact;
 mod complexity;
 mod head;
+mod layer_backward;
 mod layer_pass;
 mod loss;
 mod mlp;

@@ -1,8 +1,7 @@
 //! Forward and backward through a network for one batch.
 
 use super::{
-    Architecture, Gating, Loss, NoisePer,
-    layer_pass::{Backward, LayerPass},
+    Architecture, Gating, Loss, NoisePer, layer_backward::Backward, layer_pass::LayerPass,
 };
 use crate::error::{Error, Result, require_len};
 

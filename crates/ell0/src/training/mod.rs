@@ -34,8 +34,10 @@ mod dataset;
 mod evaluate;
 mod history;
 mod schedule;
+mod snapshot;
 mod step;
 mod trainer;
+mod update;
 
 pub use adam::{Adam, AdamConfig, AdamMemory, Group};
 pub use averaging::follow;
