@@ -88,7 +88,7 @@ impl Wanted {
 
 /// Samples of one trajectory: time and columns.
 #[derive(Clone, Copy, Debug)]
-pub struct Piece<'a> {
+pub(crate) struct Piece<'a> {
     /// Time of each sample.
     pub time: &'a [f64],
     /// States, one slice each.
@@ -111,7 +111,7 @@ impl Derivative {
     }
 
     /// Value (smoothed, for local cubics) and rate of change of each state at sample `at`, which must have a halo on both sides.
-    pub fn at(&self, piece: Piece, at: usize, mut out: impl FnMut(usize, f64, f64)) {
+    pub(crate) fn at(&self, piece: Piece, at: usize, mut out: impl FnMut(usize, f64, f64)) {
         let halo = self.halo();
         let time = &piece.time[at - halo..=at + halo];
         match self {
@@ -139,7 +139,7 @@ impl Derivative {
 impl Derivative {
     /// Estimates of the squared error of each rate of change at a sample: against differences of the next order, plus what noise of the given deviations adds. False if
     /// there are not enough neighbours to tell.
-    pub fn errors(
+    pub(crate) fn errors(
         &self,
         piece: Piece,
         at: usize,
@@ -179,7 +179,7 @@ impl Derivative {
 }
 
 /// Weights of the first derivative at `x` from values at any distinct nodes, exact for polynomials of degree nodes − 1.
-pub fn difference_weights(nodes: &[f64], x: f64) -> Vec<f64> {
+pub(crate) fn difference_weights(nodes: &[f64], x: f64) -> Vec<f64> {
     let n = nodes.len();
     (0..n)
         .map(|k| {
@@ -203,7 +203,7 @@ pub fn difference_weights(nodes: &[f64], x: f64) -> Vec<f64> {
 }
 
 /// Weights of the value and the first derivative at `x` of the cubic that fits values at the nodes best.
-pub fn cubic_weights(nodes: &[f64], x: f64) -> (Vec<f64>, Vec<f64>) {
+pub(crate) fn cubic_weights(nodes: &[f64], x: f64) -> (Vec<f64>, Vec<f64>) {
     let n = nodes.len();
     let width = nodes
         .iter()
@@ -247,7 +247,7 @@ pub fn cubic_weights(nodes: &[f64], x: f64) -> (Vec<f64>, Vec<f64>) {
 
 /// A bump (1 − s²)^p over a window of samples: weights of ∫φ·g dt and of −∫φ̇·x dt, both by the trapezoidal rule, which is very accurate for functions that
 /// vanish smoothly at both ends. Scaled so that ∫φ dt is about 1.
-pub fn bump_weights(time: &[f64]) -> (Vec<f64>, Vec<f64>) {
+pub(crate) fn bump_weights(time: &[f64]) -> (Vec<f64>, Vec<f64>) {
     const POWER: i32 = 4;
     let n = time.len();
     let (first, last) = (time[0], time[n - 1]);

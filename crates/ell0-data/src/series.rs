@@ -54,7 +54,7 @@ impl Stretch {
 
 /// Cuts runs into stretches. Trajectories are never joined.
 #[derive(Debug)]
-pub struct Cutter {
+struct Cutter {
     before: usize,
     after: usize,
     columns: Vec<Vec<f64>>,
@@ -66,7 +66,7 @@ pub struct Cutter {
 
 impl Cutter {
     /// A cutter with the neighbours that a recipe needs.
-    pub fn new(recipe: &Recipe) -> Self {
+    fn new(recipe: &Recipe) -> Self {
         let (before, after) = recipe.halo();
         Cutter {
             before,
@@ -78,13 +78,8 @@ impl Cutter {
         }
     }
 
-    /// Trajectories that have begun.
-    pub fn trajectories(&self) -> usize {
-        self.trajectories
-    }
-
     /// Takes a run; hands on what is complete.
-    pub fn push(&mut self, run: Run, mut out: impl FnMut(Stretch)) {
+    fn push(&mut self, run: Run, mut out: impl FnMut(Stretch)) {
         if run.begins {
             self.finish(&mut out);
             self.trajectories += 1;
@@ -107,7 +102,7 @@ impl Cutter {
     }
 
     /// The last trajectory is over: hands on the rest of it.
-    pub fn finish(&mut self, mut out: impl FnMut(Stretch)) {
+    fn finish(&mut self, mut out: impl FnMut(Stretch)) {
         let samples = self.columns.first().map_or(0, Vec::len);
         let (from, to) = (
             self.used.max(self.before),

@@ -76,7 +76,7 @@ impl Generator {
     }
 
     /// Fills `out` with indices drawn uniformly, with replacement, from `0..n`.
-    pub fn fill_indices(&mut self, n: usize, out: &mut [usize]) {
+    pub(crate) fn fill_indices(&mut self, n: usize, out: &mut [usize]) {
         for index in out {
             *index = self.index(n);
         }

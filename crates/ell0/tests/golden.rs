@@ -4,9 +4,9 @@ use std::{fs, path::Path};
 
 use ell0::{
     features::Library,
-    gates::{HardConcrete, Penalty},
+    gates::{Gate, HardConcrete, Penalty},
     network::{Activation, Architecture, Dense, Draw, GateSpec, Gating, Loss, Mlp, Noise, Pass},
-    training::{Adam, AdamConfig},
+    training::{Adam, AdamConfig, Group},
 };
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ fn golden_gates() {
         let field = |name: &str| number(&case[name]);
         let gate = HardConcrete::new(field("beta"), field("gamma"), field("zeta")).unwrap();
         let (a, u) = (field("log_alpha"), field("u"));
-        let (z, slope) = gate.sample_with_slope(a, u);
+        let Gate { value: z, slope } = gate.sample_with_slope(a, u);
         let moments = gate.moments(a);
         for (name, got) in [
             ("z", z),
@@ -191,7 +191,10 @@ fn golden_networks() {
                 &mut parameters,
                 &gradient,
                 1.0,
-                &[(everything.clone(), field("lr"))],
+                &[Group {
+                    range: everything.clone(),
+                    learning_rate: field("lr"),
+                }],
             )
             .unwrap();
             let want = tensors(

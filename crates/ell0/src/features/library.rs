@@ -101,6 +101,7 @@ impl Library {
     }
 
     /// The same with other products in every Fourier part that has products.
+    #[must_use]
     pub fn with_pairs(self, pairs: Pairs) -> Self {
         let all = |parts: Vec<Library>| parts.into_iter().map(|p| p.with_pairs(pairs)).collect();
         let inside = |part: Box<Library>| Box::new(part.with_pairs(pairs));

@@ -220,7 +220,7 @@ impl Term {
     }
 
     /// The same term up to the order of its factors.
-    pub fn canonical(&self) -> Term {
+    pub(crate) fn canonical(&self) -> Term {
         let mut factors = self.factors.clone();
         factors.sort_unstable();
         Term { factors }

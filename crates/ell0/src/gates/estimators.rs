@@ -45,6 +45,15 @@ pub struct Quadratic {
     weights: Vec<f64>,
 }
 
+/// An expectation over gates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expectation {
+    /// E\[f(z)\].
+    pub value: f64,
+    /// ∂E\[f(z)\]/∂log α.
+    pub gradient: Vec<f64>,
+}
+
 impl Quadratic {
     /// A function of `weights.len()` gates; `gram` is symmetric, stored whole.
     pub fn new(gram: Vec<f64>, moment: Vec<f64>, constant: f64, weights: Vec<f64>) -> Result<Self> {
@@ -59,7 +68,7 @@ impl Quadratic {
         })
     }
 
-    /// Four correlated features, of which two matter: the example that `ell0 gates` shows.
+    /// Four correlated features, of which two matter: an example to measure estimators by.
     pub fn demonstration() -> Self {
         let n = 4usize;
         let truth = [1.5, 0.0, -1.0, 0.0];
@@ -80,7 +89,7 @@ impl Quadratic {
 
     /// E\[f(z)\] for independent hard-concrete gates and its gradient by log α, in closed form:
     /// f(E\[z\]) + Σ_j G_jj w_j² Var\[z_j\].
-    pub fn expectation(&self, gate: &HardConcrete, log_alpha: &[f64]) -> Result<(f64, Vec<f64>)> {
+    pub fn expectation(&self, gate: &HardConcrete, log_alpha: &[f64]) -> Result<Expectation> {
         let n = check(self, log_alpha)?;
         let moments: Vec<_> = log_alpha.iter().map(|&a| gate.moments(a)).collect();
         let mean: Vec<f64> = moments.iter().map(|m| m.mean).collect();
@@ -92,7 +101,7 @@ impl Quadratic {
             value += energy * moments.variance;
             gradient[j] = gradient[j] * moments.mean_slope + energy * moments.variance_slope;
         }
-        Ok((value, gradient))
+        Ok(Expectation { value, gradient })
     }
 }
 
@@ -196,6 +205,15 @@ pub enum Estimator {
     },
 }
 
+/// How much an estimator is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// Draws of all gates for one estimate.
+    pub samples: usize,
+    /// Estimates; at least two.
+    pub repeats: usize,
+}
+
 /// Bias and spread of an estimator, measured over many estimates.
 #[derive(Clone, Debug)]
 pub struct Measurement {
@@ -272,7 +290,10 @@ impl Estimator {
             for ((z, slope), &a) in z.iter_mut().zip(&mut slope).zip(log_alpha) {
                 let u = rng.uniform();
                 (*z, *slope) = match *self {
-                    Estimator::HardConcrete(gate) => gate.sample_with_slope(a, u),
+                    Estimator::HardConcrete(gate) => {
+                        let gate = gate.sample_with_slope(a, u);
+                        (gate.value, gate.slope)
+                    }
                     Estimator::Concrete { beta } => {
                         let x = (logit(u) + a) / beta;
                         (sigmoid(x), sigmoid(x) * sigmoid(-x) / beta)
@@ -310,16 +331,16 @@ impl Estimator {
         Ok((total, zeros))
     }
 
-    /// Bias and variance against the `exact` gradient, over `repeats` estimates of `samples` draws each.
+    /// Bias and variance against the `exact` gradient.
     pub fn measure(
         &self,
         f: &impl GateFunction,
         log_alpha: &[f64],
         exact: &[f64],
-        samples: usize,
-        repeats: usize,
+        trial: Trial,
         rng: &mut Generator,
     ) -> Result<Measurement> {
+        let Trial { samples, repeats } = trial;
         let n = check(f, log_alpha)?;
         require_len("exact gradient", exact.len(), n)?;
         require(

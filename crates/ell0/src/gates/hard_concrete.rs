@@ -75,6 +75,15 @@ impl Default for HardConcrete {
     }
 }
 
+/// A gate and how it moves with its parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gate {
+    /// The gate z.
+    pub value: f64,
+    /// ∂z/∂log α; zero where the gate is clamped.
+    pub slope: f64,
+}
+
 impl HardConcrete {
     /// Checks that the parameters lie in their ranges.
     pub fn new(beta: f64, gamma: f64, zeta: f64) -> Result<Self> {
@@ -132,35 +141,36 @@ impl HardConcrete {
 
     /// The gate z for the uniform noise u.
     pub fn sample(&self, log_alpha: f64, u: f64) -> f64 {
-        self.sample_with_slope(log_alpha, u).0
+        self.sample_with_slope(log_alpha, u).value
     }
 
     /// The gate z for the uniform noise u, and ∂z/∂log α at fixed noise: zero where the gate is clamped.
-    pub fn sample_with_slope(&self, log_alpha: f64, u: f64) -> (f64, f64) {
+    pub fn sample_with_slope(&self, log_alpha: f64, u: f64) -> Gate {
         self.rectify((logit(u) + log_alpha) / self.beta, self.beta)
     }
 
     /// The gate used at test time, min(1, max(0, σ(log α)(ζ − γ) + γ)).
     pub fn test_gate(&self, log_alpha: f64) -> f64 {
-        self.test_gate_with_slope(log_alpha).0
+        self.test_gate_with_slope(log_alpha).value
     }
 
     /// The gate used at test time and its derivative by log α.
-    pub fn test_gate_with_slope(&self, log_alpha: f64) -> (f64, f64) {
+    pub fn test_gate_with_slope(&self, log_alpha: f64) -> Gate {
         self.rectify(log_alpha, 1.0)
     }
 
     /// Stretches and clamps s = σ(x), with ∂x/∂log α = 1/temperature.
-    fn rectify(&self, x: f64, temperature: f64) -> (f64, f64) {
+    fn rectify(&self, x: f64, temperature: f64) -> Gate {
         let width = self.zeta - self.gamma;
         let stretched = sigmoid(x) * width + self.gamma;
-        if stretched <= 0.0 {
+        let (value, slope) = if stretched <= 0.0 {
             (0.0, 0.0)
         } else if stretched >= 1.0 {
             (1.0, 0.0)
         } else {
             (stretched, sigmoid(x) * sigmoid(-x) * width / temperature)
-        }
+        };
+        Gate { value, slope }
     }
 
     /// logit of s where the stretched variable is 0: log(−γ/ζ).

@@ -12,7 +12,7 @@ mod moments;
 mod penalty;
 
 pub use distributions::{BinaryConcrete, Rectified, Stretched};
-pub use hard_concrete::HardConcrete;
+pub use hard_concrete::{Gate, HardConcrete};
 pub use moments::Moments;
 pub use penalty::{GatePrior, Penalty};
 

@@ -152,7 +152,7 @@ impl Penalty {
     }
 
     /// The same with λ and the prior's weight multiplied by `factor`: the warm-up.
-    pub fn warmed(mut self, factor: f64) -> Self {
+    pub(crate) fn warmed(mut self, factor: f64) -> Self {
         self.lambda *= factor;
         if let Some(prior) = &mut self.prior {
             prior.scale *= factor;
@@ -163,7 +163,7 @@ impl Penalty {
 
 impl GatePrior {
     /// scale·KL(Bern(σ(x)) ‖ Bern(π₀)) and its derivative by x, where x is the logit of P(active).
-    pub fn divergence(&self, x: f64) -> (f64, f64) {
+    pub(crate) fn divergence(&self, x: f64) -> (f64, f64) {
         let (p, q) = (sigmoid(x), sigmoid(-x));
         let (ln_prior, ln_other) = (self.prob.ln(), (-self.prob).ln_1p());
         let value = p * (log_sigmoid(x) - ln_prior) + q * (log_sigmoid(-x) - ln_other);

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::{
-    estimators::{Estimator, GateFunction, Quadratic, exact_gradient},
+    estimators::{Estimator, GateFunction, Quadratic, Trial, exact_gradient},
     *,
 };
 use crate::rng::Stream;
@@ -59,7 +59,10 @@ fn derivatives_agree_with_finite_differences() {
                 1e-9,
             );
             for u in [0.05, 0.3, 0.5, 0.8, 0.97] {
-                let (z, dz) = gate.sample_with_slope(a, u);
+                let Gate {
+                    value: z,
+                    slope: dz,
+                } = gate.sample_with_slope(a, u);
                 // At the very kink there is no derivative to compare with.
                 if z > 1e-3 && z < 1.0 - 1e-3 {
                     assert_close(dz, slope(|a| gate.sample(a, u), a), 1e-7);
@@ -136,7 +139,7 @@ proptest! {
         let gate = HardConcrete::new(beta, gamma, zeta).unwrap();
         let u = 10f64.powf(exponent).min(1.0 - 1e-16);
         for u in [u, 1.0 - u] {
-            let (z, slope) = gate.sample_with_slope(a, u);
+            let Gate { value: z, slope } = gate.sample_with_slope(a, u);
             prop_assert!((0.0..=1.0).contains(&z) && slope.is_finite() && slope >= 0.0);
             prop_assert!((0.0..=1.0).contains(&gate.concrete(a).quantile(u)));
             prop_assert!(gate.concrete(a).density(u) >= 0.0 && gate.concrete(a).density(u).is_finite());
@@ -173,7 +176,7 @@ proptest! {
         for gate in gates() {
             let (mut z, mut slope) = ([0.0], [0.0]);
             gate.sample_slices(&[a], &[u], &mut z, &mut slope);
-            let (want, want_slope) = gate.sample_with_slope(f64::from(a), f64::from(u));
+            let Gate { value: want, slope: want_slope } = gate.sample_with_slope(f64::from(a), f64::from(u));
             prop_assert!((f64::from(z[0]) - want).abs() < 2e-6);
             let (mut at_test, mut at_test_slope) = ([0.0], [0.0]);
             gate.test_slices(&[a], &mut at_test, &mut at_test_slope);
@@ -298,15 +301,17 @@ fn estimators_have_the_bias_they_should() {
     let log_alpha = [0.5, -1.0, 0.2, 2.0];
     let exact = exact_gradient(&f, &log_alpha).unwrap();
     let gate = HardConcrete::default();
-    let smoothed = f.expectation(&gate, &log_alpha).unwrap().1;
+    let smoothed = f.expectation(&gate, &log_alpha).unwrap().gradient;
     let measure = |estimator: Estimator, reference: &[f64], samples| {
         estimator
             .measure(
                 &f,
                 &log_alpha,
                 reference,
-                samples,
-                40_000,
+                Trial {
+                    samples,
+                    repeats: 40_000,
+                },
                 &mut Stream::new(5).at(0),
             )
             .unwrap()
@@ -341,12 +346,12 @@ fn closed_form_expectation_agrees_with_finite_differences() {
     let f = Quadratic::demonstration();
     let gate = HardConcrete::default();
     let log_alpha = [0.5, -1.0, 0.2, 2.0];
-    let gradient = f.expectation(&gate, &log_alpha).unwrap().1;
+    let gradient = f.expectation(&gate, &log_alpha).unwrap().gradient;
     for j in 0..4 {
         let along = |x: f64| {
             let mut moved = log_alpha;
             moved[j] = x;
-            f.expectation(&gate, &moved).unwrap().0
+            f.expectation(&gate, &moved).unwrap().value
         };
         assert_close(gradient[j], slope(along, log_alpha[j]), 1e-8);
     }

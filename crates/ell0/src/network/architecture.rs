@@ -101,7 +101,7 @@ impl Dense {
     }
 
     /// Number of weights behind one gate.
-    pub fn weights_per_gate(&self) -> usize {
+    pub(crate) fn weights_per_gate(&self) -> usize {
         match self.gating {
             Gating::Gated(GateSpec { per: Per::Unit, .. }) => self.outputs,
             _ => 1,

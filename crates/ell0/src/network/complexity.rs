@@ -33,28 +33,38 @@ pub struct Complexity {
     pub compacted_flops: f64,
 }
 
+/// Weights that count, of those behind gates.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sparsity {
+    /// Expected number of weights behind active gates.
+    pub expected_l0: f64,
+    /// Weights whose test-time gate is open.
+    pub active_weights: usize,
+}
+
 impl Architecture {
-    /// The expected number of weights behind active gates, and the number of weights whose test-time gate is open.
-    pub fn sparsity(&self, parameters: &[f32]) -> Result<(f64, usize)> {
+    /// How many weights count.
+    pub(crate) fn sparsity(&self, parameters: &[f32]) -> Result<Sparsity> {
         require_len("parameters", parameters.len(), self.parameter_len())?;
-        let (mut expected, mut active) = (0.0, 0);
+        let mut sparsity = Sparsity::default();
         for (index, layer) in self.layers().iter().enumerate() {
             let log_alphas = &parameters[self.log_alphas(index)];
             match layer.gating {
                 Gating::Plain => {
-                    expected += (layer.inputs * layer.outputs) as f64;
-                    active += layer.inputs * layer.outputs;
+                    sparsity.expected_l0 += (layer.inputs * layer.outputs) as f64;
+                    sparsity.active_weights += layer.inputs * layer.outputs;
                 }
                 Gating::Gated(spec) => {
                     let behind = layer.weights_per_gate();
                     let gate = spec.distribution;
                     let prob = |&a: &f32| gate.prob_active(f64::from(a));
-                    expected += log_alphas.iter().map(prob).sum::<f64>() * behind as f64;
-                    active += open(gate, log_alphas) * behind;
+                    sparsity.expected_l0 +=
+                        log_alphas.iter().map(prob).sum::<f64>() * behind as f64;
+                    sparsity.active_weights += open(gate, log_alphas) * behind;
                 }
             }
         }
-        Ok((expected, active))
+        Ok(sparsity)
     }
 }
 
@@ -66,7 +76,10 @@ fn open(gate: HardConcrete, log_alphas: &[f32]) -> usize {
 
 impl Complexity {
     pub(super) fn of(architecture: &Architecture, parameters: &[f32]) -> Result<Self> {
-        let (expected_l0, active_weights) = architecture.sparsity(parameters)?;
+        let Sparsity {
+            expected_l0,
+            active_weights,
+        } = architecture.sparsity(parameters)?;
         let mut open_gates = 0;
         // Expected number of inputs of each layer that are open.
         let mut open_inputs = Vec::new();

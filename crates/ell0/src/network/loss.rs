@@ -16,7 +16,7 @@ pub enum Loss {
 
 impl Loss {
     /// Number of target columns for a network of `outputs`.
-    pub fn target_columns(self, outputs: usize) -> usize {
+    pub(crate) fn target_columns(self, outputs: usize) -> usize {
         match self {
             Loss::MeanSquaredError => outputs,
             Loss::CrossEntropy => 1,

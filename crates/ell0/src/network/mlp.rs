@@ -68,6 +68,7 @@ impl MlpConfig {
     }
 
     /// The same with gates on every layer.
+    #[must_use]
     pub fn gated(mut self, gates: GateSpec) -> Self {
         self.gates = Some(gates);
         self

@@ -1,8 +1,7 @@
 //! Forward and backward through a network for one batch.
 
 use super::{
-    Architecture, Gating, Loss, NoisePer,
-    layer_pass::{Backward, LayerPass},
+    Architecture, Gating, Loss, NoisePer, layer_backward::Backward, layer_pass::LayerPass,
 };
 use crate::error::{Error, Result, require_len};
 
@@ -299,7 +298,8 @@ impl Pass {
     }
 
     /// Numbers of open inputs of each layer in the last forward pass.
-    pub fn open_units(&self) -> impl Iterator<Item = usize> + '_ {
+    #[cfg(test)]
+    pub(crate) fn open_units(&self) -> impl Iterator<Item = usize> + '_ {
         self.layers.iter().map(|layer| layer.open().len())
     }
 }

@@ -63,6 +63,15 @@ pub struct Adam {
     pub(super) steps: u64,
 }
 
+/// Parameters that learn at one rate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Their place among all parameters.
+    pub range: Range<usize>,
+    /// Their learning rate η.
+    pub learning_rate: f64,
+}
+
 /// All that an optimizer remembers from step to step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdamMemory<'a> {
@@ -114,18 +123,17 @@ impl Adam {
         })
     }
 
-    /// One step. Each group is a range of parameters with its learning rate; the groups together make one step. The gradient is multiplied by
-    /// `scale` on the way (clipping).
+    /// One step of all groups together. The gradient is multiplied by `scale` on the way (clipping).
     pub fn step(
         &mut self,
         parameters: &mut [f32],
         gradient: &[f32],
         scale: f32,
-        groups: &[(Range<usize>, f64)],
+        groups: &[Group],
     ) -> Result<()> {
         require_len("parameters", parameters.len(), self.first.len())?;
         require_len("gradient", gradient.len(), self.first.len())?;
-        for (range, _) in groups {
+        for Group { range, .. } in groups {
             if range.start > range.end || range.end > self.first.len() {
                 let expected = format!("it must lie within the {} parameters", self.first.len());
                 return Err(Error::parameter("group", format!("{range:?}"), expected));
@@ -139,7 +147,11 @@ impl Adam {
         let (keep1, add1) = (beta1 as f32, (1.0 - beta1) as f32);
         let (keep2, add2) = (beta2 as f32, (1.0 - beta2) as f32);
         let (unroot, eps) = ((1.0 / root_correction) as f32, eps as f32);
-        for (range, learning_rate) in groups {
+        for Group {
+            range,
+            learning_rate,
+        } in groups
+        {
             let rate = (learning_rate / first_correction) as f32;
             let (p, g) = (&mut parameters[range.clone()], &gradient[range.clone()]);
             let (m, v) = (

@@ -34,10 +34,12 @@ mod dataset;
 mod evaluate;
 mod history;
 mod schedule;
+mod snapshot;
 mod step;
 mod trainer;
+mod update;
 
-pub use adam::{Adam, AdamConfig, AdamMemory};
+pub use adam::{Adam, AdamConfig, AdamMemory, Group};
 pub use averaging::follow;
 pub use config::TrainerConfig;
 pub use dataset::Dataset;

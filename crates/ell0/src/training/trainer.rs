@@ -1,21 +1,16 @@
 //! The training loop.
 
-use std::{
-    ops::{ControlFlow, Range},
-    sync::Arc,
-};
-
-use rayon::prelude::*;
+use std::{ops::ControlFlow, sync::Arc};
 
 use super::{
-    Adam, Dataset, EpochRecord, Observer, Outcome, StepRecord, TrainerConfig,
+    Adam, Dataset, EpochRecord, Observer, Outcome, TrainerConfig,
     evaluate::evaluate_checked,
+    snapshot::Snapshot,
     step::{SHARD_ROWS, Shard, Streams},
 };
 use crate::{
     error::{Error, Result},
-    network::Mlp,
-    simd,
+    network::{Mlp, Sparsity},
 };
 
 /// Trains a network on a dataset.
@@ -31,29 +26,12 @@ pub struct Trainer {
     pub(super) improved: Improvement,
     pub(super) history: Vec<EpochRecord>,
     pub(super) sums: EpochSums,
-    snapshot: Option<Snapshot>,
-    streams: Streams,
-    shards: Vec<Shard>,
-    indices: Vec<usize>,
-    pool: Option<rayon::ThreadPool>,
+    pub(super) snapshot: Option<Snapshot>,
+    pub(super) streams: Streams,
+    pub(super) shards: Vec<Shard>,
+    pub(super) indices: Vec<usize>,
+    pub(super) pool: Option<rayon::ThreadPool>,
 }
-
-/// A state whose loss is known to be finite. From it, the few steps to the last good state can be run again to the same bits, which costs far
-/// less than a copy before every step.
-#[derive(Debug)]
-struct Snapshot {
-    parameters: Vec<f32>,
-    adam: Adam,
-    average: Option<Vec<f32>>,
-    sums: EpochSums,
-    epochs: usize,
-}
-
-/// Steps between two snapshots of an epoch.
-const SNAPSHOT_EVERY: u64 = 16;
-
-/// Largest norm of a gradient whose square Adam can hold in single precision.
-const LARGEST_NORM: f64 = 1e18;
 
 /// Most numbers that the gradients of all shards of a step may hold together: 2 GiB.
 const MAX_GRADIENTS: usize = 1 << 29;
@@ -79,10 +57,10 @@ pub struct Best {
 /// Sums over the steps of the epoch that is under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct EpochSums {
-    steps: u64,
-    error: f64,
-    penalty: f64,
-    gradient_norm: f64,
+    pub steps: u64,
+    pub error: f64,
+    pub penalty: f64,
+    pub gradient_norm: f64,
 }
 
 impl Trainer {
@@ -199,182 +177,6 @@ impl Trainer {
         self.config.steps_per_epoch(self.train.rows())
     }
 
-    /// One update: draw a batch and gates, compute the gradient, clip it, move the parameters.
-    ///
-    /// If the loss or the gradient is not finite, the error says at which step, and the trainer is back in the last state whose loss was finite.
-    pub fn step(&mut self) -> Result<StepRecord> {
-        let step = self.steps();
-        self.streams
-            .draw_batch(step, self.train.rows(), &mut self.indices);
-        let error = self.run_shards(step)?;
-
-        let warmth = self.config.lambda_warmup.factor(step);
-        let penalty = self.config.penalty.warmed(warmth);
-        let architecture = self.model.architecture();
-        let gradient = &mut self.shards[0].gradient;
-        let penalty = architecture.penalise(self.model.parameters(), &penalty, gradient)?;
-        let gradient_norm = simd::squared_norm(gradient).sqrt();
-        let scale = self
-            .config
-            .clip_norm
-            .map_or(1.0, |clip| (clip / gradient_norm).min(1.0));
-        for (quantity, value, bad) in [
-            ("loss", error, !error.is_finite()),
-            ("penalty", penalty, !penalty.is_finite()),
-            (
-                "norm of the gradient",
-                gradient_norm,
-                !gradient_norm.is_finite(),
-            ),
-            // Finite, but its square is not: Adam would stand still for ever.
-            (
-                "norm of the gradient",
-                gradient_norm,
-                scale * gradient_norm > LARGEST_NORM,
-            ),
-        ] {
-            if bad {
-                return Err(self.roll_back(step + 1, quantity, value));
-            }
-        }
-        // This state is good; now and then it is kept.
-        if self.sums.steps.is_multiple_of(SNAPSHOT_EVERY) {
-            self.take_snapshot();
-        }
-
-        let factor = self.config.schedule.factor(step);
-        let learning_rate = self.config.learning_rate * factor;
-        let gate_rate = self
-            .config
-            .gate_learning_rate
-            .map_or(learning_rate, |r| r * factor);
-        let architecture = self.model.architecture();
-        let groups: [(Range<usize>, f64); 2] = [
-            (architecture.weights_and_biases(), learning_rate),
-            (architecture.all_log_alphas(), gate_rate),
-        ];
-        let gradient = &self.shards[0].gradient;
-        self.adam
-            .step(self.model.parameters_mut(), gradient, scale as f32, &groups)?;
-        if let (Some(average), Some(decay)) = (&mut self.average, self.config.average) {
-            let (decay, parameters) = (decay as f32, self.model.parameters());
-            simd::vectorised(
-                #[inline(always)]
-                || {
-                    for (average, &p) in average.iter_mut().zip(parameters) {
-                        *average = decay.mul_add(*average - p, p);
-                    }
-                },
-            );
-        }
-        self.sums.steps += 1;
-        self.sums.error += error;
-        self.sums.penalty += penalty;
-        self.sums.gradient_norm += gradient_norm;
-        Ok(StepRecord {
-            step: step + 1,
-            error,
-            penalty,
-            gradient_norm,
-            learning_rate,
-        })
-    }
-
-    fn take_snapshot(&mut self) {
-        let (parameters, average) = (self.model.parameters(), self.average.as_deref());
-        let epochs = self.history.len();
-        match &mut self.snapshot {
-            None => {
-                self.snapshot = Some(Snapshot {
-                    parameters: parameters.to_vec(),
-                    adam: self.adam.clone(),
-                    average: self.average.clone(),
-                    sums: self.sums,
-                    epochs,
-                });
-            }
-            Some(snapshot) => {
-                snapshot.parameters.copy_from_slice(parameters);
-                snapshot.adam.first.copy_from_slice(&self.adam.first);
-                snapshot.adam.second.copy_from_slice(&self.adam.second);
-                snapshot.adam.steps = self.adam.steps;
-                if let (Some(kept), Some(average)) = (&mut snapshot.average, average) {
-                    kept.copy_from_slice(average);
-                }
-                snapshot.sums = self.sums;
-                snapshot.epochs = epochs;
-            }
-        }
-    }
-
-    /// Back to the last state whose loss was finite, one step before the present one. The error tells which step went wrong.
-    fn roll_back(&mut self, step: u64, quantity: &'static str, value: f64) -> Error {
-        let bad = self.steps();
-        let error = |kept| Error::NotFinite {
-            step,
-            quantity,
-            value,
-            kept,
-        };
-        let Some(snapshot) = self.snapshot.take() else {
-            // The very first loss, or the first after a resume: there is no better state to go back to.
-            return error(bad);
-        };
-        self.model
-            .parameters_mut()
-            .copy_from_slice(&snapshot.parameters);
-        self.adam = snapshot.adam;
-        self.average = snapshot.average;
-        self.sums = snapshot.sums;
-        self.history.truncate(snapshot.epochs);
-        while self.steps() + 1 < bad {
-            if self.step().is_err() {
-                break;
-            }
-        }
-        error(self.steps())
-    }
-
-    /// Runs all shards, on the pool if there is one, and sums them in order into the first.
-    fn run_shards(&mut self, step: u64) -> Result<f64> {
-        let Trainer {
-            shards,
-            model,
-            train,
-            indices,
-            streams,
-            config,
-            pool,
-            ..
-        } = self;
-        let run = |shard: &mut Shard| {
-            shard.run(
-                model.parameters(),
-                train,
-                indices,
-                config.loss,
-                config.samples,
-                streams,
-                step,
-            )
-        };
-        match pool {
-            Some(pool) if shards.len() > 1 => {
-                pool.install(|| shards.par_iter_mut().try_for_each(run))?
-            }
-            _ => shards.iter_mut().try_for_each(run)?,
-        }
-        let (first, others) = shards
-            .split_first_mut()
-            .expect("a batch has at least one shard");
-        let mut error = first.error;
-        for shard in others {
-            simd::add_assign(&mut first.gradient, &shard.gradient);
-            error += shard.error;
-        }
-        Ok(error)
-    }
-
     /// Trains until all epochs are done, the patience is at an end, or the observer breaks off. Called again, it goes on.
     pub fn fit(&mut self, observer: &mut impl Observer) -> Result<Outcome> {
         let per_epoch = self.steps_per_epoch();
@@ -452,7 +254,10 @@ impl Trainer {
                 };
             }
         }
-        let (expected_l0, active_weights) = self.model.architecture().sparsity(parameters)?;
+        let Sparsity {
+            expected_l0,
+            active_weights,
+        } = self.model.architecture().sparsity(parameters)?;
         let sums = std::mem::take(&mut self.sums);
         let n = sums.steps.max(1) as f64;
         let record = EpochRecord {

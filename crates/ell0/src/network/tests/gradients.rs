@@ -96,7 +96,10 @@ fn gradients_agree_with_finite_differences() {
                         parameters,
                         case.draw(false),
                         case.rows,
-                        |g, a, u| g.sample_with_slope(a, f64::from(u)),
+                        |g, a, u| {
+                            let gate = g.sample_with_slope(a, f64::from(u));
+                            (gate.value, gate.slope)
+                        },
                     );
                     let activations = reference.forward(parameters, &wide(&case.x));
                     let predictions: Vec<f64> = activations

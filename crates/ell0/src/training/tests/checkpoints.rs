@@ -136,8 +136,10 @@ proptest! {
         let mut changed = bytes.clone();
         let at = place.index(changed.len());
         changed[at] = value;
-        let _ = load(&changed, &train);
-        let _ = load(&bytes[..cut.index(bytes.len())], &train);
+        if let Ok(steps) = load(&changed, &train) {
+            prop_assert_eq!(steps, 2);
+        }
+        prop_assert!(load(&bytes[..cut.index(bytes.len())], &train).is_err());
     }
 
     #[test]

@@ -1,0 +1,204 @@
+//! What some files say of a question: statistics in groups that can still be split into training and validation data when those of several files come together.
+
+mod rows;
+mod split;
+
+use ell0::{
+    dictionary::Statistics,
+    equation::Dynamics,
+    features::{Features, Library},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    derivative::Derivative,
+    error::Result,
+    runs::Runs,
+    series::{Recipe, for_each_stretch},
+    survey::Survey,
+};
+
+use rows::work;
+pub use rows::{TrainingRows, training_rows};
+pub use split::Split;
+use split::group_count;
+
+/// The statistics of some files. Evidence that was gathered apart, on other machines perhaps, is fitted together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    format: String,
+    version: u32,
+    /// The candidate terms.
+    pub library: Library,
+    /// States and controls, or the inputs of a plain regression.
+    pub inputs: Vec<String>,
+    /// Targets.
+    pub targets: Vec<String>,
+    /// What the targets are.
+    pub dynamics: Dynamics,
+    /// How rates of change were found.
+    pub derivative: Derivative,
+    /// What was seen of the data first.
+    pub survey: Survey,
+    /// Sums of the squared errors of the targets themselves.
+    errors: Vec<f64>,
+    errors_of: u64,
+    /// Triangles by group: with fewer than 5 trajectories 25 blocks of time for each, with fewer than 25 five, else one for every trajectory modulo 25.
+    groups: Vec<(usize, Statistics)>,
+}
+
+const FORMAT: &str = "ell0-part";
+const VERSION: u32 = 1;
+
+/// What is asked of the data: how the targets depend on the inputs, in which terms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// The candidate terms.
+    pub library: Library,
+    /// States and controls, or the inputs of a plain regression.
+    pub inputs: Vec<String>,
+    /// Targets; those of a law of states are the first inputs.
+    pub targets: Vec<String>,
+    /// What the targets are.
+    pub dynamics: Dynamics,
+    /// How rates of change are found, if the targets are such.
+    pub derivative: Derivative,
+}
+
+impl Question {
+    /// The candidate terms.
+    pub fn features(&self) -> ell0::Result<Features> {
+        self.library.features(&self.inputs)
+    }
+
+    /// What the rows of the problem are made from.
+    #[must_use]
+    pub fn recipe(&self) -> Recipe {
+        Recipe {
+            dynamics: self.dynamics,
+            derivative: self.derivative,
+            inputs: self.inputs.len(),
+            targets: self.targets.len(),
+        }
+    }
+}
+
+/// Why saved evidence cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EvidenceError {
+    /// It is no JSON, or has other fields.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// It is something else.
+    #[error("its format is `{0}`, not `{FORMAT}`")]
+    Format(String),
+    /// It was written by another version.
+    #[error("it has version {0}; this program reads version {VERSION}")]
+    Version(u32),
+    /// A group of rows beyond those that its trajectories have.
+    #[error("it has groups of rows that do not exist")]
+    Groups,
+    /// Statistics of other columns.
+    #[error("its columns are not those of its library")]
+    Columns,
+    /// Errors or noise that are no sizes.
+    #[error("its errors are not finite")]
+    Errors,
+    /// Its library has no such features.
+    #[error(transparent)]
+    Model(#[from] ell0::Error),
+}
+
+impl Evidence {
+    /// Reads all runs and gathers their statistics, on all cores; the bits do not depend on how many there are. `progress` hears the number of rows read.
+    pub fn gather(
+        mut runs: Runs,
+        question: &Question,
+        survey: Survey,
+        progress: impl Fn(u64) + Sync,
+    ) -> Result<Self> {
+        let (features, recipe) = (question.features()?, question.recipe());
+        let targets = &question.targets;
+        let empty = Statistics::new(features.names().to_vec(), targets.clone())?;
+        let mut groups: Vec<Option<Statistics>> = vec![None; group_count(survey.trajectories)];
+        let (mut errors, mut errors_of) = (vec![0.0; targets.len()], 0);
+        for_each_stretch(
+            &mut runs,
+            &recipe,
+            progress,
+            |stretch| work(&recipe, &features, &survey, &empty, stretch),
+            |done| {
+                for piece in done {
+                    match &mut groups[piece.group] {
+                        Some(sum) => sum.merge(&piece.statistics)?,
+                        none => *none = Some(piece.statistics),
+                    }
+                    errors
+                        .iter_mut()
+                        .zip(&piece.errors)
+                        .for_each(|(e, more)| *e += more);
+                    errors_of += piece.errors_of;
+                }
+                Ok(())
+            },
+        )?;
+        let groups = groups.into_iter().enumerate();
+        Ok(Evidence {
+            format: FORMAT.into(),
+            version: VERSION,
+            library: question.library.clone(),
+            inputs: question.inputs.clone(),
+            targets: targets.clone(),
+            dynamics: question.dynamics,
+            derivative: question.derivative,
+            survey,
+            errors,
+            errors_of,
+            groups: groups.filter_map(|(k, s)| Some((k, s?))).collect(),
+        })
+    }
+
+    /// The saved form.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Whether bytes are the beginning of saved evidence.
+    #[must_use]
+    pub fn looks_like(bytes: &[u8]) -> bool {
+        bytes.starts_with(br#"{"format":"ell0-part""#)
+    }
+
+    /// Reads the saved form.
+    pub fn from_json(text: &str) -> Result<Self, EvidenceError> {
+        let evidence: Evidence = serde_json::from_str(text)?;
+        let says = |ok: bool, wrong: EvidenceError| if ok { Ok(()) } else { Err(wrong) };
+        let Evidence {
+            format, version, ..
+        } = &evidence;
+        says(format == FORMAT, EvidenceError::Format(format.clone()))?;
+        says(*version == VERSION, EvidenceError::Version(*version))?;
+        let count = group_count(evidence.survey.trajectories);
+        let exist = evidence.groups.iter().all(|(k, _)| *k < count);
+        says(exist, EvidenceError::Groups)?;
+        let features = evidence.features()?;
+        for (_, statistics) in &evidence.groups {
+            let same = statistics.features() == features.names()
+                && statistics.targets() == evidence.targets;
+            says(same, EvidenceError::Columns)?;
+        }
+        let mut numbers = evidence.errors.iter().chain(&evidence.survey.noise);
+        let sound = evidence.errors.len() == evidence.targets.len()
+            && numbers.all(|e| e.is_finite() && *e >= 0.0);
+        says(sound, EvidenceError::Errors)?;
+        Ok(evidence)
+    }
+
+    /// The candidate terms.
+    pub fn features(&self) -> ell0::Result<Features> {
+        self.library.features(&self.inputs)
+    }
+}
