@@ -40,6 +40,7 @@ impl Environment for Balloon {
     }
 }
 
+/// Everything, in a folder.
 pub fn run(folder: &Path) -> ell0_run::Result<()> {
     let seen = [("height", 2.0), ("climb", f64::INFINITY), ("drift", 2.0)];
     let acts = Space::default().with("burner", 0.0, 3.0);

@@ -258,10 +258,9 @@ impl DataSettings {
     pub(crate) fn gather(prepared: &Prepared, observer: &dyn Observer) -> Result<Evidence> {
         let reading = Task::begin(observer, "reading rows", Some(prepared.survey.rows));
         let survey = prepared.survey.clone();
-        let evidence =
-            Evidence::gather(prepared.runs()?, &prepared.question, survey, |rows| {
-                reading.advance(rows)
-            })?;
+        let evidence = Evidence::gather(prepared.runs()?, &prepared.question, survey, |rows| {
+            reading.advance(rows)
+        })?;
         reading.go_on()?;
         Ok(evidence)
     }

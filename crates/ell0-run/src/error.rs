@@ -28,7 +28,9 @@ pub enum Error {
     #[error("no measurements were given")]
     NoData,
     /// Nothing says which columns are which.
-    #[error("which columns? Name the states whose law is wanted, or the inputs and targets of a plain regression")]
+    #[error(
+        "which columns? Name the states whose law is wanted, or the inputs and targets of a plain regression"
+    )]
     NoColumns,
     /// A law of rates of change without time.
     #[error("no column of time: name it, or give the time between rows (the columns are {}); a discrete law needs none", columns.join(", "))]
@@ -47,16 +49,22 @@ pub enum Error {
         derivative: Option<Derivative>,
     },
     /// Statistics are fitted, but settings say again what they already say.
-    #[error("statistics already say which columns are which, what the law gives and what the candidate terms are; leave that out")]
+    #[error(
+        "statistics already say which columns are which, what the law gives and what the candidate terms are; leave that out"
+    )]
     AlreadyKnown,
     /// A network where equations are wanted.
     #[error("{} holds a network, not a closed form", .0.display())]
     Network(PathBuf),
     /// A policy without a loop.
-    #[error("a policy can be analysed only in a loop: name the environment, or a learned transition model")]
+    #[error(
+        "a policy can be analysed only in a loop: name the environment, or a learned transition model"
+    )]
     NoLoop,
     /// A world that cannot be analysed.
-    #[error("{environment} has no closed form that could be analysed; a learned transition model can take its place")]
+    #[error(
+        "{environment} has no closed form that could be analysed; a learned transition model can take its place"
+    )]
     NoClosedForm {
         /// The world.
         environment: String,

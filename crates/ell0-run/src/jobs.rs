@@ -38,7 +38,9 @@ pub(crate) fn side_by_side<J: Sync, T: Send>(
     std::thread::scope(|scope| {
         (0..cores.min(jobs.len())).for_each(|_| drop(scope.spawn(worker)));
     });
-    let done = slots.into_iter().map(|slot| slot.into_inner().ok().flatten());
+    let done = slots
+        .into_iter()
+        .map(|slot| slot.into_inner().ok().flatten());
     let (mut results, mut missing) = (Vec::new(), false);
     for result in done {
         match result {

@@ -82,7 +82,9 @@ pub use gates::{
 };
 pub use model::{predict, predict_to_file, read_model};
 pub use observer::{Event, Observer, Silent, Timed};
-pub use report::{COMMAND, FILE as PAGE, Page, Run, Section, compare, is_page, write as write_page};
+pub use report::{
+    COMMAND, FILE as PAGE, Page, Run, Section, compare, is_page, write as write_page,
+};
 pub use score::{Score, ScoreSettings, Scores};
 pub use simulate::{SimulateSettings, trajectory_table};
 pub use stats::{StatsSettings, write_statistics};

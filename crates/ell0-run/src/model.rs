@@ -74,7 +74,10 @@ pub fn predict(
         any = true;
         let rows = block.rows();
         inputs.clear();
-        block.columns.iter().for_each(|c| inputs.extend_from_slice(c));
+        block
+            .columns
+            .iter()
+            .for_each(|c| inputs.extend_from_slice(c));
         values.resize(rows * model.equations().len(), 0.0);
         law.predict_into(&inputs, rows, &mut values)?;
         let columns: Vec<&[f64]> = values.chunks_exact(rows).collect();
@@ -84,11 +87,7 @@ pub fn predict(
 }
 
 /// The same, written to a file: Parquet if its name ends so, else CSV.
-pub fn predict_to_file(
-    model: &Model,
-    data: impl AsRef<Path>,
-    out: impl AsRef<Path>,
-) -> Result<()> {
+pub fn predict_to_file(model: &Model, data: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<()> {
     let names: Vec<String> = model.targets().map(String::from).collect();
     let mut file = TableWriter::create(out, &names)?;
     predict(model, data, |columns| {

@@ -65,11 +65,7 @@ impl SimulateSettings {
         let names: Vec<&str> = model.targets().collect();
         for (k, (name, _)) in self.initial.iter().enumerate() {
             if self.initial[..k].iter().any(|(n, _)| n == name) {
-                return Err(Error::setting(
-                    "initial",
-                    name,
-                    "a state is given twice",
-                ));
+                return Err(Error::setting("initial", name, "a state is given twice"));
             }
             if !names.contains(&name.as_str()) {
                 return Err(Error::Unsuitable(format!(
@@ -144,7 +140,10 @@ impl SimulateSettings {
             return Err(Error::setting(
                 "controls-from",
                 "none",
-                format!("this law has controls ({}); a file with them is needed", needed.join(", ")),
+                format!(
+                    "this law has controls ({}); a file with them is needed",
+                    needed.join(", ")
+                ),
             ));
         };
         let discrete = model.dynamics() == Dynamics::Discrete;

@@ -46,7 +46,10 @@ const GROUP: usize = 50_000;
 
 /// The columns of a table of experience.
 fn experience_names(world: &dyn Environment) -> Vec<String> {
-    let (observation, action) = (world.observation_space().names(), world.action_space().names());
+    let (observation, action) = (
+        world.observation_space().names(),
+        world.action_space().names(),
+    );
     let mut names: Vec<String> = observation.iter().chain(action).cloned().collect();
     names.push("reward".into());
     names.extend(observation.iter().map(|n| format!("next_{n}")));
@@ -208,7 +211,11 @@ pub fn write_trajectory(trajectory: &Trajectory, file: impl AsRef<Path>) -> Resu
     names.push("reward".into());
     let mut values = vec![Values::Integer((0..trajectory.steps() as i64).collect())];
     let all = columns.iter().chain(&trajectory.actions);
-    values.extend(all.chain([&trajectory.rewards]).cloned().map(Values::Number));
+    values.extend(
+        all.chain([&trajectory.rewards])
+            .cloned()
+            .map(Values::Number),
+    );
     let mut writer = TableWriter::create(file, &names)?;
     writer.push(&values)?;
     Ok(writer.finish()?)

@@ -13,7 +13,10 @@ use ell0_run::{
 /// A damped oscillator.
 fn oscillator() -> Frame {
     let t: Vec<f64> = (0..800).map(|k| 0.01 * f64::from(k)).collect();
-    let x = t.iter().map(|t| (-0.1 * t).exp() * (2.0 * t).cos()).collect();
+    let x = t
+        .iter()
+        .map(|t| (-0.1 * t).exp() * (2.0 * t).cos())
+        .collect();
     let v = t
         .iter()
         .map(|t| (-0.1 * t).exp() * (-0.1 * (2.0 * t).cos() - 2.0 * (2.0 * t).sin()))
@@ -150,7 +153,10 @@ fn the_models_and_the_figures_of_the_tutorial() {
     let run = settings.run(&site, &Silent).expect("trained");
     assert_eq!(ModelsRun::read(&site.folder).expect("read"), run);
     has_a_page(&site.folder);
-    let drawn = FigureSettings { seed: 0, quick: true };
+    let drawn = FigureSettings {
+        seed: 0,
+        quick: true,
+    };
     let drawn = drawn.run(&Silent).expect("drawn");
     let place = Place::new(folder.path().join("figures"));
     let folder = drawn.write(&place, None).expect("written");

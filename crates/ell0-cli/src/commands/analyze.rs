@@ -142,7 +142,11 @@ fn complex([re, im]: [f64; 2]) -> String {
     }
 }
 
-pub fn print_loop(out: &mut impl Write, policy: &Model, found: &LoopAnalysis) -> anyhow::Result<()> {
+pub fn print_loop(
+    out: &mut impl Write,
+    policy: &Model,
+    found: &LoopAnalysis,
+) -> anyhow::Result<()> {
     writeln!(out, "{}", policy.text(5))?;
     match &found.environment {
         Some(world) => writeln!(out, "in {world}\n")?,

@@ -112,9 +112,9 @@ impl Fit {
 /// What was not said is a mistake in how the command was written.
 pub fn missing(error: Error) -> anyhow::Error {
     match error {
-        Error::NoData => usage(
-            "no file of measurements was given, for example: ell0 fit data.csv --states x,y",
-        ),
+        Error::NoData => {
+            usage("no file of measurements was given, for example: ell0 fit data.csv --states x,y")
+        }
         Error::NoColumns => usage(
             "which columns? Name the states whose law is wanted with --states x,y, or the columns of a plain regression with --inputs a,b --targets y",
         ),

@@ -60,10 +60,11 @@ impl Score {
             writeln!(out, "rates of change by {derivative}")?;
         }
         for score in &scores.scores {
-            let r2 = score.r2.map_or(
-                "undefined, the target is constant".into(),
-                |r| format!("{r:.6}"),
-            );
+            let r2 = score
+                .r2
+                .map_or("undefined, the target is constant".into(), |r| {
+                    format!("{r:.6}")
+                });
             writeln!(
                 out,
                 "{}: mean squared error {:.4e}, R² {r2}",

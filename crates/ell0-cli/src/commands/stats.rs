@@ -26,9 +26,7 @@ impl Stats {
     pub fn run(&self) -> anyhow::Result<()> {
         let data = self.data.settings();
         let settings = StatsSettings { data };
-        let evidence = settings
-            .run(&Bars::new())
-            .map_err(missing)?;
+        let evidence = settings.run(&Bars::new()).map_err(missing)?;
         write_statistics(&evidence, &self.out)?;
         println!(
             "{} rows of {} candidate terms for {} in {}; fit with `ell0 fit {}`, alone or with others of the same columns and library",

@@ -10,9 +10,7 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser},
 };
 use ell0_control::agent::{ActorKind, AlgorithmConfig, TrainConfig};
-use ell0_run::{
-    AgentResult, AgentSettings, Error, Site, TrainSettings, TrainingRun, file_word,
-};
+use ell0_run::{AgentResult, AgentSettings, Error, Site, TrainSettings, TrainingRun, file_word};
 
 use crate::{
     options::{command_line, in_runs},

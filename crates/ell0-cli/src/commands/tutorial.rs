@@ -226,7 +226,11 @@ impl Options {
                 lambda_factor: self.lambda_factor,
                 ..ModelsSettings::new(task)
             };
-            let settings = if self.quick { settings.quick() } else { settings };
+            let settings = if self.quick {
+                settings.quick()
+            } else {
+                settings
+            };
             settings.run(&site, &bars)
         };
         let run = run.map_err(|e| goes_on(e, &format!("tutorial {}", task.name()), &site))?;
@@ -370,7 +374,11 @@ impl Policy {
 
 fn print_policies(out: &mut impl Write, run: &TrainingRun) -> anyhow::Result<()> {
     if let Some(agent) = run.settings.agents.first() {
-        let published = if run.settings.prune { "" } else { ", as published" };
+        let published = if run.settings.prune {
+            ""
+        } else {
+            ", as published"
+        };
         writeln!(
             out,
             "Policies for {TUTORIAL_ENVIRONMENT}, {} episodes, seed {}{published}\n",
@@ -545,8 +553,8 @@ impl Whole {
         let mut stages = Stage::ALL.to_vec();
         stages.retain(|stage| !skipped.contains(stage));
         ensure!(!stages.is_empty(), "--skip leaves nothing to do");
-        let policies = stages.contains(&Stage::Policy)
-            || folder.join("policy").join("results.json").exists();
+        let policies =
+            stages.contains(&Stage::Policy) || folder.join("policy").join("results.json").exists();
         ensure!(
             !stages.contains(&Stage::Analysis) || policies,
             "the analysis needs the policies: leave --skip policy out, or skip analysis, too"

@@ -69,7 +69,7 @@ impl Watch {
             self.folder.display()
         );
         // Is there anything to watch? Better to hear it now.
-        Page::of(&self.folder)?;
+        let _ = Page::of(&self.folder)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).with_context(|| {
             format!("cannot listen on port {}; --port names another", self.port)
         })?;

@@ -50,6 +50,12 @@ impl Step {
         }
     }
 
+    /// The same, with the episode over if `terminated`.
+    #[must_use]
+    pub fn ends_if(self, terminated: bool) -> Self {
+        Step { terminated, ..self }
+    }
+
     /// Whether the episode is over.
     #[must_use]
     pub fn is_over(&self) -> bool {

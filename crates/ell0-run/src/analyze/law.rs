@@ -82,7 +82,9 @@ impl Trajectory {
             _ => {
                 let table = Table::open(path, &[], ReadOptions::default())?;
                 let known = ["t", "time"].into_iter();
-                let known = known.map(String::from).find(|name| table.names().contains(name));
+                let known = known
+                    .map(String::from)
+                    .find(|name| table.names().contains(name));
                 Some(known.ok_or_else(|| {
                     Error::damaged(path, "there is no column of time, `t` or `time`")
                 })?)

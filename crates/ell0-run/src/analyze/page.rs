@@ -21,7 +21,11 @@ fn complex([re, im]: [f64; 2]) -> String {
         return number(Some(re), 4);
     }
     let sign = if im < 0.0 { "−" } else { "+" };
-    format!("{} {sign} {}i", number(Some(re), 4), number(Some(im.abs()), 4))
+    format!(
+        "{} {sign} {}i",
+        number(Some(re), 4),
+        number(Some(im.abs()), 4)
+    )
 }
 
 fn eigenvalues(values: &[[f64; 2]]) -> String {

@@ -111,15 +111,22 @@ pub(super) fn discover(
         None => None,
         Some(rows) => {
             let training = Task::begin(observer, "training at prices", Some(PRICES));
-            let supports =
-                sampled_supports(&material.train, &rows.features, &rows.targets, settings.seed, |_, _| {
-                    training.advance(1)
-                })?;
+            let supports = sampled_supports(
+                &material.train,
+                &rows.features,
+                &rows.targets,
+                settings.seed,
+                |_, _| training.advance(1),
+            )?;
             training.go_on()?;
             Some(supports)
         }
     };
-    let solving = Task::begin(observer, "choosing terms, equations:", Some(targets.len() as u64));
+    let solving = Task::begin(
+        observer,
+        "choosing terms, equations:",
+        Some(targets.len() as u64),
+    );
     let rule = settings.rule();
     let (mut path, mut laws, mut reasons, mut chosen) = (vec![], vec![], vec![], vec![]);
     for (index, target) in targets.iter().enumerate() {
@@ -157,7 +164,8 @@ pub(super) fn discover(
     let digits = digits.map(|(index, law)| material.all.digits(index, &law.coefficients));
     let digits = digits.collect::<ell0::Result<Vec<_>>>()?;
     let dynamics = evidence[0].dynamics;
-    let model = Model::dictionary(&material.features, library, &laws, dynamics)?.with_digits(digits);
+    let model =
+        Model::dictionary(&material.features, library, &laws, dynamics)?.with_digits(digits);
     let text = model.text(6);
     let equations = model.equations().iter().zip(text.lines()).zip(reasons);
     let equations = equations
@@ -168,7 +176,10 @@ pub(super) fn discover(
             no_probabilities,
         })
         .collect();
-    let smallest = chosen.iter().map(|l| l.lambda).fold(f64::INFINITY, f64::min);
+    let smallest = chosen
+        .iter()
+        .map(|l| l.lambda)
+        .fold(f64::INFINITY, f64::min);
     Ok(Discovery {
         data: DataSummary::new(&evidence, &material.all),
         equations,

@@ -255,8 +255,12 @@ fn read_evidence(file: &Path) -> Result<Option<Evidence>> {
         return Ok(None);
     }
     let text = std::fs::read_to_string(file).map_err(cannot)?;
-    let evidence = Evidence::from_json(&text)
-        .map_err(|reason| Error::damaged(file, format!("it does not hold statistics: {reason}; make it again")))?;
+    let evidence = Evidence::from_json(&text).map_err(|reason| {
+        Error::damaged(
+            file,
+            format!("it does not hold statistics: {reason}; make it again"),
+        )
+    })?;
     Ok(Some(evidence))
 }
 

@@ -70,8 +70,8 @@ impl Run {
                 tutorial: Option<toml::Value>,
             }
             let place = folder.join("config.toml");
-            let kind: Kind = toml::from_str(&files::read(&place)?)
-                .map_err(|e| Error::damaged(&place, e))?;
+            let kind: Kind =
+                toml::from_str(&files::read(&place)?).map_err(|e| Error::damaged(&place, e))?;
             if kind.agents.is_some() {
                 return Ok(Run::Training(TrainingRun::read(folder)?));
             }

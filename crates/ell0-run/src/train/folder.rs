@@ -5,7 +5,11 @@ use std::path::Path;
 use ell0_control::agent::{Actor, Saver};
 use ell0_data::write::write_whole;
 
-use super::{TrainSettings, events, job::Job, results::{TrainedPolicy, TrainingRun}};
+use super::{
+    TrainSettings, events,
+    job::Job,
+    results::{TrainedPolicy, TrainingRun},
+};
 use crate::{
     error::Result,
     files,
@@ -56,7 +60,12 @@ pub(crate) fn may_throw_away(folder: &Path) -> Result<()> {
         if !inside.exists() {
             continue;
         }
-        let named = |j: &Job| endings.iter().map(|e| j.name.clone() + e).collect::<Vec<_>>();
+        let named = |j: &Job| {
+            endings
+                .iter()
+                .map(|e| j.name.clone() + e)
+                .collect::<Vec<_>>()
+        };
         let names: Vec<String> = jobs.iter().flat_map(named).collect();
         let ours: Vec<&str> = names.iter().map(String::as_str).collect();
         may_replace(&inside, &ours)?;

@@ -165,7 +165,11 @@ impl<'a> Job<'a> {
         let (actor, refinement_steps) = self.refine(settings, &training, world, observer)?;
         let result = evaluate(world, &actor, &world.evaluation_starts())?;
         if let Some(files) = &files {
-            actor.save(files.folder.join(format!("policies/{}.safetensors", self.name)))?;
+            actor.save(
+                files
+                    .folder
+                    .join(format!("policies/{}.safetensors", self.name)),
+            )?;
         }
         let law = actor.model()?;
         let row = AgentResult {

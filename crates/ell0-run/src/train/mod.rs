@@ -10,7 +10,7 @@ mod results;
 use std::path::Path;
 
 use ell0_control::{
-    agent::{Training, TrainConfig},
+    agent::{TrainConfig, Training},
     environment::{Environment, GridConfig, make},
 };
 use serde::{Deserialize, Serialize};
@@ -114,7 +114,11 @@ impl TrainSettings {
                 ));
             }
             if self.agents[..k].iter().any(|a| a.name == agent.name) {
-                return Err(Error::setting("agent", &agent.name, "two agents are the same"));
+                return Err(Error::setting(
+                    "agent",
+                    &agent.name,
+                    "two agents are the same",
+                ));
             }
             if training.environment != self.environment() {
                 return Err(Error::Settings("all agents of a run act in the same world"));

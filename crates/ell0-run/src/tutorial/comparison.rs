@@ -143,7 +143,11 @@ impl ModelsSettings {
         }
         if !(self.lambda_factor >= 0.0 && self.lambda_factor.is_finite()) {
             let expected = "it must be finite and not negative";
-            return Err(Error::setting("lambda-factor", self.lambda_factor, expected));
+            return Err(Error::setting(
+                "lambda-factor",
+                self.lambda_factor,
+                expected,
+            ));
         }
         Ok(())
     }

@@ -42,7 +42,10 @@ struct Rows {
     episode: Vec<i64>,
 }
 
-fn record(stream: &Stream, episodes: u64) -> crate::error::Result<(Columns, Vec<String>, Vec<String>)> {
+fn record(
+    stream: &Stream,
+    episodes: u64,
+) -> crate::error::Result<(Columns, Vec<String>, Vec<String>)> {
     let world = make(ENVIRONMENT)?;
     let random = Random(world.action_space().clone());
     let mut recorder = Recorder::new(world.as_ref(), &random)?;

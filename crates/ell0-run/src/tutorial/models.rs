@@ -4,7 +4,7 @@ use ell0::{
     features::{Library, Pairs},
     gates::Penalty,
     network::{Activation, GateSpec, MlpConfig, Per},
-    training::{TrainerConfig, Schedule},
+    training::{Schedule, TrainerConfig},
 };
 use serde::{Deserialize, Serialize};
 

@@ -17,23 +17,24 @@ pub fn figure(task: Task, rows: &[ModelResult]) -> Figure {
             .replace("polynomial", "poly.")
             .replace("fourier", "Fourier"),
     };
-    let chart = |title: &str, ours: &dyn Fn(&ModelResult) -> f64, theirs: &dyn Fn((f64, f64)) -> f64| {
-        let here = rows.iter().enumerate();
-        let published = Kind::ALL.iter().enumerate();
-        Chart::new(
-            title,
-            Axis::categories(Kind::ALL.iter().map(short)),
-            Axis::log("mean squared error, best epoch"),
-        )
-        .with(Series::bars(
-            "ell0",
-            here.map(|(k, row)| (k as f64, ours(row))),
-        ))
-        .with(Series::bars(
-            "published",
-            published.filter_map(|(k, kind)| Some((k as f64, theirs(kind.published(task)?)))),
-        ))
-    };
+    let chart =
+        |title: &str, ours: &dyn Fn(&ModelResult) -> f64, theirs: &dyn Fn((f64, f64)) -> f64| {
+            let here = rows.iter().enumerate();
+            let published = Kind::ALL.iter().enumerate();
+            Chart::new(
+                title,
+                Axis::categories(Kind::ALL.iter().map(short)),
+                Axis::log("mean squared error, best epoch"),
+            )
+            .with(Series::bars(
+                "ell0",
+                here.map(|(k, row)| (k as f64, ours(row))),
+            ))
+            .with(Series::bars(
+                "published",
+                published.filter_map(|(k, kind)| Some((k as f64, theirs(kind.published(task)?)))),
+            ))
+        };
     let what = match task {
         Task::Dynamics => "transition model",
         Task::Reward => "reward model",

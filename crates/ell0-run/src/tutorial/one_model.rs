@@ -347,7 +347,9 @@ impl Training<'_> {
         equations: Option<String>,
     ) -> Result<Finished> {
         let history = trainer.history().to_vec();
-        let last = history.last().ok_or(Error::Settings("there must be at least one epoch"))?;
+        let last = history
+            .last()
+            .ok_or(Error::Settings("there must be at least one epoch"))?;
         let least = |value: &dyn Fn(&EpochRecord) -> f64| {
             history.iter().map(value).fold(f64::INFINITY, f64::min)
         };

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FigureSettings, Figures, ModelsRun, ModelsSettings, PolicySettings, Task,
-    comparison, data::ENVIRONMENT, figures,
+    FigureSettings, Figures, ModelsRun, ModelsSettings, PolicySettings, Task, comparison,
+    data::ENVIRONMENT, figures,
 };
 use crate::{
     analyze::{self, Analysis, AnalyzeSettings, Subject},

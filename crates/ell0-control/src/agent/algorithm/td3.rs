@@ -6,6 +6,7 @@ use ell0::{
         Activation, Architecture, Draw, Init, Loss, Mlp, MlpConfig, Noise as GateNoise, Pass,
     },
     rng::{Generator, Stream},
+    training::Group,
 };
 use serde::{Deserialize, Serialize};
 
@@ -360,7 +361,10 @@ impl Algorithm for Td3 {
                 });
             }
             pass.backward(&critic.parameters, &mut critic.gradient, None)?;
-            let groups = [(everything.clone(), self.config.critic_rate)];
+            let groups = [Group {
+                range: everything.clone(),
+                learning_rate: self.config.critic_rate,
+            }];
             critic
                 .adam
                 .step(&mut critic.parameters, &critic.gradient, 1.0, &groups)?;
@@ -391,11 +395,14 @@ impl Algorithm for Td3 {
             let architecture = self.actor.architecture();
             let price = architecture.penalise(&policy.parameters, penalty, &mut policy.gradient)?;
             let groups = [
-                (architecture.weights_and_biases(), self.config.actor_rate),
-                (
-                    architecture.all_log_alphas(),
-                    self.config.gate_rate.unwrap_or(self.config.actor_rate),
-                ),
+                Group {
+                    range: architecture.weights_and_biases(),
+                    learning_rate: self.config.actor_rate,
+                },
+                Group {
+                    range: architecture.all_log_alphas(),
+                    learning_rate: self.config.gate_rate.unwrap_or(self.config.actor_rate),
+                },
             ];
             policy
                 .adam

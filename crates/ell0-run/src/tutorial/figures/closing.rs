@@ -4,7 +4,7 @@ use ell0::{
     dictionary::{GatesAndWeights, SampledTrainer, Statistics, sampled_trainer},
     gates::Penalty,
     network::{GateSpec, Per},
-    training::{Dataset, TrainerConfig, Schedule},
+    training::{Dataset, Schedule, TrainerConfig},
 };
 use ell0_plot::{Axis, Chart, Figure, Series};
 use serde_json::{Value, json};

@@ -129,7 +129,9 @@ pub fn draw(setting: &Setting) -> crate::error::Result<Drawn> {
     }
     let figure = figure(&measured, &errors, &exact, &smoothed, repeats);
     let [hard, _, through, reinforce, baseline] = &measured[..] else {
-        return Err(crate::error::Error::Settings("not all estimators were measured"));
+        return Err(crate::error::Error::Settings(
+            "not all estimators were measured",
+        ));
     };
     let spread = |m: &Measured| m.variance.iter().sum::<f64>().sqrt();
     let says = format!(
