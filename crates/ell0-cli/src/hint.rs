@@ -61,13 +61,9 @@ fn with_option(told: String, error: &Error) -> String {
             "no column of time: name it with --time, or give the time between rows with --dt (the columns are {}); `ell0 fit --dynamics discrete` needs none",
             columns.join(", ")
         ),
-        Error::TooShort { derivative, .. } => match derivative {
-            Some(way) => told.replace("the derivative ", "--derivative ").replace(
-                &format!("--derivative {way} needs"),
-                &format!("--derivative {way} needs"),
-            ),
-            None => told.replace("a discrete law needs", "--dynamics discrete needs"),
-        },
+        Error::TooShort { .. } => told
+            .replace("the derivative ", "--derivative ")
+            .replace("a discrete law needs", "--dynamics discrete needs"),
         Error::AlreadyKnown => told.replace(
             "leave that out",
             "leave out --states, --inputs, --library and the like",
