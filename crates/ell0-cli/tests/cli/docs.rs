@@ -1,29 +1,19 @@
 //! The documentation hangs together: links lead somewhere, the book has every page, every command has one.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use crate::{ROOT, ell0, text};
+use crate::fixture::{Desk, ROOT, of_the_repository, walk};
 
 fn read(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    // An absolute path replaces the repository's.
+    of_the_repository(path.to_str().expect("a name"))
 }
 
-/// All Markdown files under a folder.
-fn pages(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("a folder");
-    let mut pages = Vec::new();
-    for entry in entries {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            pages.extend(self::pages(&path));
-        } else if path.extension().is_some_and(|e| e == "md") {
-            pages.push(path);
-        }
-    }
-    pages
+/// All Markdown files of the book.
+fn pages() -> Vec<PathBuf> {
+    let mut paths = walk(&Path::new(ROOT).join("docs"));
+    paths.retain(|path| path.extension().is_some_and(|e| e == "md"));
+    paths
 }
 
 /// The targets of a page's links, outside of code.
@@ -61,16 +51,9 @@ fn anchors(markdown: &str) -> Vec<String> {
 #[test]
 fn links_lead_somewhere() {
     let root = Path::new(ROOT);
-    let mut all = pages(&root.join("docs"));
-    all.extend(
-        [
-            "README.md",
-            "CONTRIBUTING.md",
-            "CHANGELOG.md",
-            "benchmarks/README.md",
-        ]
-        .map(|name| root.join(name)),
-    );
+    let mut all = pages();
+    let others = "README.md CONTRIBUTING.md CHANGELOG.md benchmarks/README.md";
+    all.extend(others.split(' ').map(|name| root.join(name)));
     let mut count = 0;
     for page in &all {
         let own = read(page);
@@ -101,7 +84,7 @@ fn the_book_has_every_page_and_every_command() {
     let docs = Path::new(ROOT).join("docs");
     let summary = read(&docs.join("SUMMARY.md"));
     let listed = links(&summary);
-    for page in pages(&docs) {
+    for page in pages() {
         let name = page
             .strip_prefix(&docs)
             .expect("under docs")
@@ -112,7 +95,7 @@ fn the_book_has_every_page_and_every_command() {
             "{name} is not in SUMMARY.md"
         );
     }
-    let help = text(&ell0(Path::new("."), &["--help"]).stdout);
+    let help = Desk::new().ell0("--help").out();
     let commands = help
         .lines()
         .skip_while(|l| *l != "Commands:")
@@ -133,11 +116,7 @@ fn the_book_has_every_page_and_every_command() {
 /// The table of the README is that of the last run of `benchmarks/run`, but for its last column.
 #[test]
 fn the_readme_shows_the_last_benchmark() {
-    let root = Path::new(ROOT);
-    let (readme, results) = (
-        read(&root.join("README.md")),
-        read(&root.join("benchmarks/results.md")),
-    );
+    let [readme, results] = ["README.md", "benchmarks/results.md"].map(of_the_repository);
     let mut rows = 0;
     for line in results.lines().filter(|line| !line.is_empty()) {
         let shown = match line.strip_prefix('|') {

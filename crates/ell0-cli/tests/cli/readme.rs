@@ -1,37 +1,21 @@
 //! What the README says a command prints is what it prints.
 
-use std::{fs, path::Path};
-
-use crate::{ROOT, ell0, text};
-
-/// Words of a command line; quotes hold words together.
-fn words(line: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut quoted = false;
-    for c in line.trim().chars() {
-        match c {
-            '"' => quoted = !quoted,
-            ' ' if !quoted => words.push(String::new()),
-            c => words.last_mut().expect("never empty").push(c),
-        }
-    }
-    words
-}
+use crate::fixture::{Desk, lorenz, of_the_repository};
 
 /// The commands of the README that are followed by what they print.
-fn commands() -> Vec<(Vec<String>, Vec<String>)> {
-    let readme = fs::read_to_string(Path::new(ROOT).join("README.md")).expect("a README");
+fn commands() -> Vec<(String, Vec<String>)> {
+    let readme = of_the_repository("README.md");
     let mut found = Vec::new();
     let mut lines = readme.lines();
     let mut command = None;
     while let Some(line) = lines.next() {
-        if let Some(arguments) = line.strip_prefix("    cargo run --release -- ") {
-            command = Some(words(arguments));
+        if let Some(line) = line.strip_prefix("    cargo run --release -- ") {
+            command = Some(line.trim().to_string());
         } else if line == "```text"
-            && let Some(arguments) = command.take()
+            && let Some(line) = command.take()
         {
             let shown = lines.by_ref().take_while(|l| *l != "```");
-            found.push((arguments, shown.map(String::from).collect()));
+            found.push((line, shown.map(String::from).collect()));
         }
     }
     found
@@ -90,19 +74,12 @@ fn compare(shown: &[String], printed: &str) {
 }
 
 fn check(name: &str) {
-    let (arguments, shown) = commands()
+    let (line, shown) = commands()
         .into_iter()
-        .find(|(arguments, _)| arguments[0] == name)
+        .find(|(line, _)| line.split(' ').next() == Some(name))
         .unwrap_or_else(|| panic!("the README has no example of {name}"));
-    let folder = tempfile::tempdir().expect("a folder");
-    let examples = folder.path().join("examples");
-    fs::create_dir(&examples).expect("a folder");
-    let data = Path::new(ROOT).join("examples/lorenz.csv");
-    fs::copy(data, examples.join("lorenz.csv")).expect("copied");
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let output = ell0(folder.path(), &arguments);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    compare(&shown, &text(&output.stdout));
+    let desk = Desk::new().with("examples/lorenz.csv", lorenz());
+    compare(&shown, &desk.ell0(&line).out());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use ell0_control::analysis::{Basin, Equilibrium, Map, Plant, ProvedRegion, Range
 use ell0_plot::{Axis, Chart, Figure, Series};
 
 /// Points of the edge of a proved region.
-const OUTLINE: usize = 181;
+const OUTLINE: usize = 180;
 
 /// Steps of a sample trajectory.
 const STEPS: usize = 200;
