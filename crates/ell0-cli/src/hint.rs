@@ -1,5 +1,6 @@
 //! What the libraries say is wrong, with the option that mends it.
 
+use ell0_control::Error as ControlError;
 use ell0_data::Error as DataError;
 use ell0_run::Error;
 
@@ -82,6 +83,12 @@ fn with_option(told: String, error: &Error) -> String {
         }
         Error::Settings(says) if says.starts_with("data are for laws") => {
             told.replace("data are for laws", "--data is for laws")
+        }
+        Error::Control(ControlError::NotALaw) => {
+            told + ": a policy needs --env or --model to be analysed with; a law comes from `ell0 fit`"
+        }
+        Error::Control(ControlError::NotAMap) => {
+            told + "; fit it with --dynamics discrete, or name an environment"
         }
         Error::Data(DataError::Cell { .. }) => {
             told + " (--drop-missing leaves out rows with empty or NaN cells)"

@@ -9,7 +9,7 @@ use ell0::{
     features::Function,
     network::Mlp,
 };
-use ell0_control::agent::{Actor, POLICY_FORMAT};
+use ell0_control::agent::{Actor, POLICY_FORMAT, Saver, TRAINING_FORMAT};
 use ell0_data::write::write_whole;
 
 use crate::{
@@ -74,9 +74,14 @@ impl Exportable {
             return Ok(Exportable::Equations(read_model(path)?));
         }
         let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
-        if format_of(&bytes, path).is_ok_and(|format| format == POLICY_FORMAT) {
-            let actor = Actor::from_bytes(&bytes, path)
-                .about(|| format!("{} holds no policy", path.display()))?;
+        let actor = match format_of(&bytes, path).as_deref() {
+            Ok(POLICY_FORMAT) => Some(Actor::from_bytes(&bytes, path)),
+            // The policy of a training stands beside its state.
+            Ok(TRAINING_FORMAT) => Some(Actor::load(Saver::policy_file(path.with_extension("")))),
+            _ => None,
+        };
+        if let Some(actor) = actor {
+            let actor = actor.about(|| format!("{} holds no policy", path.display()))?;
             return Exportable::of_actor(&actor);
         }
         let compact = Mlp::from_checkpoint(path)?.compact()?;

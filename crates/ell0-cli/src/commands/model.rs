@@ -62,9 +62,13 @@ impl Predict {
         }
         let mut screen = stdout().lock();
         let names: Vec<String> = model.targets().map(quoted).collect();
+        let mut head = Some(names.join(","));
         // Whoever reads may close the screen early: that is told apart from what is wrong with the data.
-        let mut shown = writeln!(screen, "{}", names.join(","));
+        let mut shown = Ok(());
         predict(&model, &self.data, |columns| {
+            if let Some(head) = head.take() {
+                shown = writeln!(screen, "{head}");
+            }
             for row in 0..columns.first().map_or(0, |c| c.len()) {
                 let cells: Vec<String> = columns.iter().map(|c| c[row].to_string()).collect();
                 if shown.is_ok() {

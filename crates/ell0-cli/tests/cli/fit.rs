@@ -168,9 +168,9 @@ fn mistakes_are_explained() {
         fit cut.parquet --states x | cannot be read as a Parquet file
         fit cut.npz --states x | cannot be read as an NPZ file
         fit bad.stats | does not hold statistics
-        fit data.csv --states x,v --out data.csv/run | cannot write the folder data.csv/run
+        fit data.csv --states x,v --out data.csv/run | data.csv is a file
         fit data.csv --states x,v --out data.csv --force | data.csv is a file
-        fit --config data.csv | is not the config.toml
+        fit --config data.csv | not the config.toml
     ");
     desk.all_misused(
         "

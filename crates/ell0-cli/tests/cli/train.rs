@@ -146,7 +146,7 @@ fn the_published_behaviour_is_an_option() {
         "relative_lambda = false",
         "scale_inputs = false",
         "gates = \"batch\"",
-        "truncation_ends = true",
+        "as_published = true",
         "sampled_targets = true",
         "smoothing = 0.0",
         "prune = false",

@@ -102,7 +102,7 @@ fn a_killed_run_resumes_to_the_same_bits() {
         tutorial reward --out nowhere --resume | holds no run to go on with
         tutorial reward --out . --force | which no run has put there
         tutorial reward --out new --lambda-factor -1 | --lambda-factor -1 is not allowed
-        tutorial reward --resume --out whole --seed 4 | holds a run with seed 3
+        tutorial reward --resume --out whole --seed 4 | with seed 3, not one
         tutorial dynamics --resume --out whole | holds a run of `ell0 tutorial reward`
     ",
     );
@@ -118,8 +118,8 @@ fn a_killed_run_resumes_to_the_same_bits() {
     };
     for (file, content, words) in [
         (file, epochs(9), "delete it to train the model anew"),
-        (file, epochs(0), "at least one epoch"),
-        (network, sparse, "is not a checkpoint of this model"),
+        (file, epochs(0), "at least one"),
+        (network, sparse, "not a checkpoint of this model"),
     ] {
         let kept = desk.bytes(file);
         assert!(content != kept, "nothing was changed in {file}");

@@ -17,7 +17,7 @@ mod training;
 
 pub use actor::{Actor, ActorKind, ActorPass, POLICY_FORMAT, TermName};
 pub use algorithm::{Algorithm, AlgorithmConfig, Memory, Noise, Td3, Td3Config, UpdateRecord};
-pub use checkpoint::Saver;
+pub use checkpoint::{Saver, TRAINING_FORMAT};
 pub use config::TrainConfig;
 pub use record::EpisodeRecord;
 pub use refine::{FineTuneConfig, PruneConfig, Refined, fine_tune, prune};

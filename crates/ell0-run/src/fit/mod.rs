@@ -58,7 +58,7 @@ impl std::str::FromStr for Choice {
             _ => Err(Error::Unknown {
                 kind: "method",
                 name: name.into(),
-                known: "exact, sampled, stlsq, lasso, ols".into(),
+                known: "exact, sampled, stlsq, lasso or ols".into(),
             }),
         }
     }
@@ -118,7 +118,7 @@ impl FitSettings {
         let file = file.as_ref();
         let text = std::fs::read_to_string(file).map_err(Error::io("read", file))?;
         toml::from_str(&text)
-            .map_err(|e| Error::damaged(file, format!("not the config.toml of a fit: {e}")))
+            .map_err(|e| Error::damaged(file, format!("it is not the config.toml of a fit: {e}")))
     }
 
     /// Mistakes are found before anything is done.

@@ -70,8 +70,11 @@ impl Place {
             may_replace(folder, ours)?;
         }
         // The nearest folder that is there: others would be made in it.
-        let there = self.parent().ancestors().find(|p| p.is_dir());
+        let there = self.parent().ancestors().find(|p| p.exists());
         let there = there.unwrap_or_else(|| parent_of(Path::new("")));
+        if !there.is_dir() {
+            return Err(Error::NotAFolder(there.into()));
+        }
         let probe = tempfile::Builder::new()
             .prefix(TEMPORARY)
             .tempfile_in(there);

@@ -71,7 +71,7 @@ pub static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
     ));
     desk.does("tutorial dynamics --epochs 1 --out tutorial");
     let tutorial = "tutorial/models/sparse-network.safetensors";
-    let trained = "checkpoints/seed0.safetensors";
+    let trained = "policies/seed0.safetensors";
     // A checkpoint that holds a formula: the one that is written beside it, but for rounding.
     let checkpoint = format!("formula/{trained}");
     desk.does(&format!("export {checkpoint} --to json --name formula"));

@@ -29,7 +29,8 @@ use crate::{
     replay::Replay,
 };
 
-const FORMAT: &str = "ell0-training";
+/// The format of the state of a training, as its header says it. The policy alone is beside it: see [`Saver::policy_file`].
+pub const TRAINING_FORMAT: &str = "ell0-training";
 const VERSION: u32 = 2;
 
 /// Endings of the files of a stem: the state, experience (one of two), episodes, the policy.
@@ -191,7 +192,7 @@ impl Saver {
             .into_iter()
             .map(|(name, values)| (name, Tensor::flat(values)))
             .collect();
-        let bytes = to_bytes(FORMAT, VERSION, &header, &tensors)?;
+        let bytes = to_bytes(TRAINING_FORMAT, VERSION, &header, &tensors)?;
         write_whole(beside(&self.stem, STATE), &bytes)?;
         self.named = self.experience.file;
         // Nothing points to the other one any more; should it stay, it is deleted when training goes on.
@@ -240,7 +241,7 @@ impl Training {
         let stem = stem.as_ref();
         let state = beside(stem, STATE);
         let bytes = std::fs::read(&state).map_err(|e| failed("read", &state, e))?;
-        let (header, tensors) = from_bytes::<Header>(FORMAT, VERSION, &bytes, &state)?;
+        let (header, tensors) = from_bytes::<Header>(TRAINING_FORMAT, VERSION, &bytes, &state)?;
         if header.config != config {
             return Err(wrong(&state, "it was begun with other settings"));
         }
