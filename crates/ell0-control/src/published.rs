@@ -1,10 +1,6 @@
 //! What exists only to reproduce the published code of Botteghi and Fasel (2024), with what it gets wrong.
 
-use ell0::{
-    features::{Library, Pairs},
-    network::NoisePer,
-    rng::Generator,
-};
+use ell0::{features::Library, network::NoisePer, rng::Generator};
 
 use crate::{
     agent::{ActorKind, AlgorithmConfig, Td3Config, TrainConfig},
@@ -25,7 +21,7 @@ impl TrainConfig {
                 lambda = 0.01;
             }
             actor_rate = 1e-3;
-            *library = library.clone().with_pairs(Pairs::Published);
+            *library = library.clone().published();
         }
         Ok(TrainConfig {
             policy: kind.to_string(),

@@ -33,7 +33,7 @@ const OURS: &[&str] = &[
 const CONFIG_HEAD: &str = concat!(
     "# Made by ell0 ",
     env!("CARGO_PKG_VERSION"),
-    ". From the folder where it ran, `ell0 fit --config` of this file repeats the run.\n\n"
+    ". From the folder where it ran, a fit with these settings repeats the run.\n\n"
 );
 
 impl FitSettings {

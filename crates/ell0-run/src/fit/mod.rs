@@ -149,7 +149,7 @@ impl FitSettings {
         self.check()?;
         let given = self.given_evidence()?;
         if given.is_empty() {
-            return self.from_source(Source::Files(&self.data.files), observer);
+            return self.fit_source(Source::Files(&self.data.files), observer);
         }
         if self.method == Choice::Sampled {
             return Err(Error::Settings(
@@ -166,10 +166,10 @@ impl FitSettings {
         observer: &dyn Observer,
     ) -> Result<Discovery> {
         self.check()?;
-        self.from_source(Source::Frames(tables), observer)
+        self.fit_source(Source::Frames(tables), observer)
     }
 
-    fn from_source(&self, source: Source, observer: &dyn Observer) -> Result<Discovery> {
+    fn fit_source(&self, source: Source, observer: &dyn Observer) -> Result<Discovery> {
         let prepared = self.data.prepare(source, observer)?;
         let evidence = DataSettings::gather(&prepared, observer)?;
         let rows = match self.method {

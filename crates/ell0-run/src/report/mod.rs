@@ -144,7 +144,7 @@ pub(crate) fn unfinished(folder: &Path) -> Section {
             .text("This run is not finished; what follows is what it has done so far.")
     } else {
         Section::new("Not finished")
-            .text("No process is at work on this run; what follows is what it has done so far. The command that began it goes on with it, with --resume.")
+            .text("No process is at work on this run; what follows is what it has done so far. It can be gone on with.")
     }
 }
 

@@ -160,7 +160,7 @@ const OURS: [&str; 3] = ["config.toml", report::FILE, report::COMMAND];
 const ABOUT: &str = "What L0 regularization does, from its pictures to a control law that is proved stable. Every parameter of a model gets a gate that can be exactly zero; training pays for each open gate, and what stays open is the model. The world is a pendulum that is to be swung up and held.";
 
 /// What is said of a quick one.
-const QUICK: &str = "This is the quick run, with 25 of 500 epochs and 140 of 250 episodes. Many gates of the networks and of the sampled dictionaries have not closed yet, and the published results beside them took the full time, which ell0 tutorial without --quick takes, too.";
+const QUICK: &str = "This is the quick run, with 25 of 500 epochs and 140 of 250 episodes. Many gates of the networks and of the sampled dictionaries have not closed yet, and the published results beside them took the full time, as the whole tutorial does.";
 
 /// The whole tutorial at work in its folder, which no other process writes to meanwhile.
 #[must_use]

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Factor, Features, Function, Term};
+use super::{Factor, Features, Function, Term, published};
 use crate::error::{Error, Result, require};
 
 /// A feature library.
@@ -15,7 +15,7 @@ use crate::error::{Error, Result, require};
 /// | `polynomial(3, interactions-only)` | products of different inputs only |
 /// | `fourier(2)` | sin and cos of 1× and 2× each input; `no-sin`, `no-cos` leave one out |
 /// | `fourier(1, interactions)` | and every product of two different ones of these |
-/// | `fourier(1, published-interactions)` | the products that the published code makes by mistake: see [`Pairs`] |
+/// | `fourier(1, published-interactions)` | the products that the published code makes by mistake: see [`published`] |
 /// | `functions(exp, tanh, reciprocal)` | these of each input: exp, log, sqrt, abs, tanh, sign, sin, cos, reciprocal |
 /// | `a + b` | the terms of a, then those of b |
 /// | `a * b` | every product of a term of a with a term of b |
@@ -75,7 +75,7 @@ pub enum Pairs {
     None,
     /// Of every two different ones.
     Every,
-    /// Those of the published code, which counts the second index from 1 instead of from after the first: squares and repetitions, and some products missing. For comparisons with its results.
+    /// Those of the published code: see [`published`].
     Published,
 }
 
@@ -97,32 +97,6 @@ impl Library {
             sin: true,
             cos: true,
             pairs: Pairs::None,
-        }
-    }
-
-    /// The same with other products in every Fourier part that has products.
-    #[must_use]
-    pub fn with_pairs(self, pairs: Pairs) -> Self {
-        let all = |parts: Vec<Library>| parts.into_iter().map(|p| p.with_pairs(pairs)).collect();
-        let inside = |part: Box<Library>| Box::new(part.with_pairs(pairs));
-        match self {
-            Library::Fourier {
-                frequencies,
-                sin,
-                cos,
-                pairs: Pairs::Every | Pairs::Published,
-            } => Library::Fourier {
-                frequencies,
-                sin,
-                cos,
-                pairs,
-            },
-            Library::Sum(parts) => Library::Sum(all(parts)),
-            Library::Product(parts) => Library::Product(all(parts)),
-            Library::On(part, names) => Library::On(inside(part), names),
-            Library::Only(part, names) => Library::Only(inside(part), names),
-            Library::Without(part, names) => Library::Without(inside(part), names),
-            other => other,
         }
     }
 
@@ -367,7 +341,7 @@ fn fourier(
         let others = match pairs {
             Pairs::None => &[],
             Pairs::Every => &base[i + 1..],
-            Pairs::Published => base.get(1..n - i).unwrap_or_default(),
+            Pairs::Published => published::partners(&base, i),
         };
         terms.extend(others.iter().map(|b| a.product(b)));
     }

@@ -19,6 +19,7 @@
 mod library;
 mod lift;
 mod program;
+pub mod published;
 mod term;
 mod text;
 
