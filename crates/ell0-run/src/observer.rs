@@ -47,7 +47,7 @@ pub trait Observer: Sync {
         ControlFlow::Continue(())
     }
 
-    /// The time since 1970. A run looks at no clock of its own: times in results, and how often it saves, come from here. The clock of those who do not care stands still.
+    /// The time since 1970. A run looks at no clock of its own: times in results, and how often it saves, come from here. The clock of those who do not care stands still at 0; then runs save by count.
     fn now(&self) -> Duration {
         Duration::ZERO
     }

@@ -1,4 +1,4 @@
-//! A network that finds out which of its inputs and units it needs. The README shows this file.
+//! A network that finds out which of its inputs and units it needs. docs/method/networks.md shows this file.
 
 use std::sync::Arc;
 

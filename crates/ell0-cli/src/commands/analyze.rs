@@ -171,7 +171,7 @@ pub fn print_loop(
         )?;
     }
     match (&found.proved_region, &found.not_proved) {
-        (Some(region), _) => print_region(out, region)?,
+        (Some(region), _) => print_region(out, region, found.environment.is_some())?,
         (None, Some(reason)) if found.gain_margin.is_some() => {
             writeln!(out, "\nNo region could be proved: {reason}.")?;
         }
@@ -212,7 +212,7 @@ fn print_equilibria(out: &mut impl Write, found: &LoopAnalysis) -> anyhow::Resul
     Ok(())
 }
 
-fn print_region(out: &mut impl Write, r: &RegionReport) -> anyhow::Result<()> {
+fn print_region(out: &mut impl Write, r: &RegionReport, in_a_world: bool) -> anyhow::Result<()> {
     writeln!(
         out,
         "\nProved: every trajectory from within dᵀPd ≤ {:.4} goes to the equilibrium",
@@ -231,10 +231,12 @@ fn print_region(out: &mut impl Write, r: &RegionReport) -> anyhow::Result<()> {
         "  {} boxes, the smallest {:.1e} of the set; samples would have allowed {:.4}",
         r.boxes, r.smallest_box, r.sampled_level
     )?;
-    writeln!(
-        out,
-        "  of the exact map; the environment itself rounds observations to single precision"
-    )?;
+    if in_a_world {
+        writeln!(
+            out,
+            "  of the exact map; the environment itself rounds observations to single precision"
+        )?;
+    }
     if r.inner_radius > 0.0 {
         writeln!(
             out,

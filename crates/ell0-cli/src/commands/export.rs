@@ -5,7 +5,10 @@ use std::{
     path::PathBuf,
 };
 
-use clap::Args;
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use ell0::export::Format;
 use ell0_run::{ExportSettings, Exportable};
 
@@ -22,8 +25,8 @@ use ell0_run::{ExportSettings, Exportable};
 pub struct Export {
     /// model.json, the folder of a run, or a network's .safetensors
     model: PathBuf,
-    /// c, rust, python, sympy, latex, matlab, onnx or json
-    #[arg(long, value_name = "FORMAT")]
+    /// The language
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
     to: Format,
     /// Folder for the files
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -37,6 +40,12 @@ pub struct Export {
     /// Overwrite files
     #[arg(long)]
     force: bool,
+}
+
+/// The formats there are.
+fn formats() -> impl TypedValueParser<Value = Format> {
+    let names = PossibleValuesParser::new(Format::ALL.map(|(_, name)| name));
+    names.try_map(|name| name.parse::<Format>())
 }
 
 impl Export {

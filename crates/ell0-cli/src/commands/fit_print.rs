@@ -19,8 +19,7 @@ pub fn tables(out: &mut impl Write, found: &Discovery, folder: &Path) -> anyhow:
     };
     writeln!(
         out,
-        "Choice: {how}. Its coefficients are from all {} rows.",
-        found.data.fitted_rows
+        "Choice: {how}. Its coefficients are from all rows, those held out included."
     )?;
     writeln!(
         out,

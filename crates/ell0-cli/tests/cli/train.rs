@@ -181,3 +181,20 @@ fn the_tutorial_compares_four_agents() {
     let other = "holds a run of `ell0 tutorial policy`";
     desk.all_fail(&format!("train --resume --out run | {other}"));
 }
+
+/// The other algorithm, and networks with gates, from the command line to C.
+#[test]
+fn ddpg_trains_a_network_with_gates_that_is_exported() {
+    let desk = Desk::new();
+    let line = "train --env pendulum(limit=40) --algorithm ddpg --policy 'sparse-network(8, 8)' --episodes 60 --updates 5 --out run --json";
+    let rows = desk.ell0(line).json();
+    assert!(rows[0]["terms"].is_null() && number(&rows[0]["return_mean"]) < 0.0);
+    let config = desk.read("run/config.toml");
+    assert!(config.contains("twin = false") && config.contains("policy_delay = 1"));
+    desk.does("export run/policies/seed0.safetensors --to c --out c");
+    assert!(desk.read("c/policy.c").contains("A network of widths"));
+    // What is saved of the training leads to the same policy.
+    desk.does("export run/checkpoints/seed0.safetensors --to c --out again");
+    assert_eq!(desk.read("again/policy.c"), desk.read("c/policy.c"));
+    desk.all_misused("train --env pendulum --algorithm sac | td3, ddpg");
+}

@@ -121,7 +121,7 @@ impl LoopAnalysis {
             sections.push(Section::new("Margins").table(&["", ""], &facts));
         }
         if let Some(region) = &self.proved_region {
-            sections.push(region.section());
+            sections.push(region.section(self.environment.is_some()));
         } else if let Some(reason) = &self.not_proved {
             let text = format!("No region could be proved: {reason}.");
             sections.push(Section::new("Proved region of attraction").text(&text));
@@ -154,7 +154,7 @@ impl LoopAnalysis {
 }
 
 impl RegionReport {
-    fn section(&self) -> Section {
+    fn section(&self, in_a_world: bool) -> Section {
         let mut rows = vec![
             fact("level", number(Some(self.level), 5)),
             fact("reaches ±", list(&self.reach)),
@@ -179,8 +179,10 @@ impl RegionReport {
             .text("Every trajectory that begins where dᵀPd is at most the level stays there and goes to the equilibrium: proved by interval branch and bound over the exact closed form.")
             .code(&format!("P = [{}]", matrix(&self.p)))
             .table(&["", ""], &rows)
-            .note("Boxes: into so many the set was cut until interval arithmetic could say of each that trajectories in it move inward. The level that samples would allow is what a search for counter-examples at many points would have left.")
-            .note("The proof is of the exact map; the environment itself rounds observations to single precision.");
+            .note("Boxes: into so many the set was cut until interval arithmetic could say of each that trajectories in it move inward. The level that samples would allow is what a search for counter-examples at many points would have left.");
+        if in_a_world {
+            section = section.note("The proof is of the exact map; the environment itself rounds observations to single precision.");
+        }
         if self.inner_radius > 0.0 {
             section = section.note("Close to the equilibrium the rounding of its own coordinates leaves the question open.");
         }

@@ -92,6 +92,9 @@ const NO_LAW: Error = Error::Settings("there is no law");
 /// Time between two checkpoints.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
 
+/// Epochs between two checkpoints where there is no clock.
+const SAVE_EPOCHS: u64 = 10;
+
 impl Training<'_> {
     /// Trains a model, or goes on with one that was interrupted. `begun` hears what was done before, `progress` every epoch; a break stops the training after it is saved.
     pub fn train(
@@ -389,7 +392,14 @@ struct Watch<'a, P> {
 impl<P: FnMut(&EpochRecord) -> ControlFlow<()>> EpochObserver for Watch<'_, P> {
     fn epoch(&mut self, record: &EpochRecord) -> ControlFlow<()> {
         self.stopped |= (self.progress)(record).is_break();
-        if self.stopped || self.observer.now().saturating_sub(self.saved) > SAVE_EVERY {
+        let now = self.observer.now();
+        let due = if now.is_zero() {
+            // Without a clock, by count.
+            record.epoch.is_multiple_of(SAVE_EPOCHS)
+        } else {
+            now.saturating_sub(self.saved) > SAVE_EVERY
+        };
+        if self.stopped || due {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())

@@ -159,22 +159,22 @@ pub fn export(model: &Model, format: Format, options: &Options) -> Result<Vec<Fi
 
 /// The files of a network in a format.
 pub fn export_network(network: &Network, format: Format, options: &Options) -> Result<Vec<File>> {
-    if matches!(format, Format::Sympy | Format::Latex | Format::Json) {
-        return Err(Error::parameter(
-            "format",
-            format,
-            "it holds equations, and this model is a network: c, rust, python, matlab and onnx can hold it",
-        ));
-    }
+    let files: fn(&Layout) -> Vec<File> = match format {
+        Format::C => c::files,
+        Format::Rust => rust::files,
+        Format::Python => python::files,
+        Format::Matlab => matlab::files,
+        Format::Onnx => onnx::files,
+        Format::Sympy | Format::Latex | Format::Json => {
+            return Err(Error::parameter(
+                "format",
+                format,
+                "it holds equations, and this model is a network: c, rust, python, matlab and onnx can hold it",
+            ));
+        }
+    };
     check(format, options)?;
-    let layout = Layout::of_network(network, options)?;
-    Ok(match format {
-        Format::C => c::files(&layout),
-        Format::Rust => rust::files(&layout),
-        Format::Python => python::files(&layout),
-        Format::Matlab => matlab::files(&layout),
-        _ => onnx::files(&layout),
-    })
+    Ok(files(&Layout::of_network(network, options)?))
 }
 
 fn check(format: Format, options: &Options) -> Result<()> {
