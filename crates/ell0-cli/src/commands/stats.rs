@@ -10,7 +10,7 @@ use crate::{options::DataOptions, progress::Bars};
 
 /// Reduce files of measurements to statistics that `ell0 fit` can use
 ///
-/// The file is small whatever the number of rows. Statistics of several files, made on several machines, are fitted together:
+/// The file is small whatever the number of rows. Several such files, made on several machines, are fitted together:
 /// `ell0 fit part1.stats part2.stats`.
 #[derive(Args)]
 #[command(allow_negative_numbers = true)]
