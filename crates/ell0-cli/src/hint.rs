@@ -24,6 +24,10 @@ pub fn explain(error: &anyhow::Error) -> String {
             told if told.contains(&cause) => told.to_string(),
             told => format!("{told}: {cause}"),
         });
+    let told = told.replace(
+        "only folders of runs are replaced",
+        "--force replaces only folders of runs: choose another --out",
+    );
     match error.downcast_ref::<Error>() {
         Some(error) => with_option(told, error.root()),
         None => told,
@@ -51,10 +55,6 @@ fn with_option(told: String, error: &Error) -> String {
         }
         Error::IsAFolder(_) => told + ": choose another --name",
         Error::NotAFolder(_) => told + "; --out needs a folder",
-        Error::Foreign { .. } => told.replace(
-            "only folders of runs are replaced",
-            "--force replaces only folders of runs: choose another --out",
-        ),
         Error::Io { action, .. } if action.contains("folder") => {
             told + "; --out DIR names another place"
         }

@@ -53,8 +53,8 @@ pub enum Error {
         "statistics already say which columns are which, what the law gives and what the candidate terms are; leave that out"
     )]
     AlreadyKnown,
-    /// A network where equations are wanted.
-    #[error("{} holds a network, not a closed form", .0.display())]
+    /// Parameters of a network or a policy where equations are wanted.
+    #[error("{} is a file of parameters, not a closed form in JSON", .0.display())]
     Network(PathBuf),
     /// A policy without a loop.
     #[error(

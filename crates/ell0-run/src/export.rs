@@ -9,7 +9,7 @@ use ell0::{
     features::Function,
     network::Mlp,
 };
-use ell0_control::agent::{Actor, POLICY_FORMAT, Saver, TRAINING_FORMAT};
+use ell0_control::agent::{Actor, POLICY_FORMAT, TRAINING_FORMAT};
 use ell0_data::write::write_whole;
 
 use crate::{
@@ -76,8 +76,7 @@ impl Exportable {
         let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
         let actor = match format_of(&bytes, path).as_deref() {
             Ok(POLICY_FORMAT) => Some(Actor::from_bytes(&bytes, path)),
-            // The policy of a training stands beside its state.
-            Ok(TRAINING_FORMAT) => Some(Actor::load(Saver::policy_file(path.with_extension("")))),
+            Ok(TRAINING_FORMAT) => Some(Actor::of_training(path)),
             _ => None,
         };
         if let Some(actor) = actor {

@@ -13,6 +13,16 @@ pub(crate) fn to_json(value: &impl Serialize) -> Result<String> {
         .map_err(|e| Error::Unsuitable(format!("a result that cannot be written: {e}")))
 }
 
+/// Settings as the text of a TOML file, which can be read back: TOML has no whole numbers beyond 2⁶³ − 1.
+pub(crate) fn to_toml(settings: &impl Serialize) -> Result<String> {
+    let cannot = |e: String| Error::Unsuitable(format!("settings that cannot be written: {e}"));
+    let text = toml::to_string(settings).map_err(|e| cannot(e.to_string()))?;
+    match text.parse::<toml::Table>() {
+        Ok(_) => Ok(text),
+        Err(e) => Err(cannot(e.message().to_string())),
+    }
+}
+
 /// Reads a text file.
 pub(crate) fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(Error::io("read", path))
@@ -29,7 +39,11 @@ pub(crate) fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     whole
         .lines()
-        .map(|line| serde_json::from_str(line).map_err(|e| Error::damaged(path, e)))
+        .enumerate()
+        .map(|(k, line)| {
+            serde_json::from_str(line)
+                .map_err(|e| Error::damaged(path, format!("line {}: {e}", k + 1)))
+        })
         .collect()
 }
 

@@ -67,7 +67,11 @@ mod train;
 mod tutorial;
 mod worlds;
 
-pub use analyze::*;
+pub use analyze::{
+    Analysis, AnalyzeSettings, Analyzed, EquilibriumReport, Findings, FixedPointReport,
+    LawAnalysis, LoopAnalysis, ParameterReport, Recording, RegionReport, ReturnReport, Subject,
+    TermReport, ValidityReport, analyze_law, analyze_loop,
+};
 pub use data::{DataSettings, Kind, Source};
 pub use error::{Error, Result};
 pub use export::{ExportSettings, Exportable, Exported};

@@ -65,7 +65,9 @@ impl SimulateSettings {
         let names: Vec<&str> = model.targets().collect();
         for (k, (name, _)) in self.initial.iter().enumerate() {
             if self.initial[..k].iter().any(|(n, _)| n == name) {
-                return Err(Error::setting("initial", name, "a state is given twice"));
+                return Err(Error::Unsuitable(format!(
+                    "the initial state gives `{name}` twice"
+                )));
             }
             if !names.contains(&name.as_str()) {
                 return Err(Error::Unsuitable(format!(
@@ -79,11 +81,10 @@ impl SimulateSettings {
             .map(|n| {
                 let given = self.initial.iter().find(|(name, _)| name == n);
                 given.map(|(_, value)| *value).ok_or_else(|| {
-                    let expected = format!(
-                        "it says nothing of `{n}`; the states are {}",
+                    Error::Unsuitable(format!(
+                        "the initial state says nothing of `{n}`; the states are {}",
                         names.join(", ")
-                    );
-                    Error::setting("initial", "incomplete", expected)
+                    ))
                 })
             })
             .collect()
@@ -110,11 +111,10 @@ impl SimulateSettings {
             )),
             (Dynamics::Continuous, _, Some(duration)) => {
                 if !(duration > 0.0 && self.dt > 0.0 && duration / self.dt <= MOST_ROWS) {
-                    return Err(Error::setting(
-                        "duration",
-                        format!("{duration} with dt = {}", self.dt),
-                        "both must be positive, and at most 10 million rows",
-                    ));
+                    return Err(Error::Unsuitable(format!(
+                        "a duration of {duration} with {} between rows: both must be positive, and at most 10 million rows",
+                        self.dt
+                    )));
                 }
                 let rows = (duration / self.dt * (1.0 + 1e-12)).floor() as usize;
                 let mut times: Vec<f64> = (0..=rows).map(|k| k as f64 * self.dt).collect();

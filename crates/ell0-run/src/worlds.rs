@@ -161,7 +161,6 @@ pub struct Optimum {
     /// Actions tried at first.
     pub actions: usize,
     /// Number of episodes.
-    #[serde(skip)]
     pub episodes: usize,
 }
 

@@ -34,7 +34,7 @@ impl Collect {
             episodes: self.episodes,
             seed: self.seed,
         };
-        let rows = settings.run(world.as_ref(), &self.out, &Bars::new())?;
+        let rows = settings.run(world.as_ref(), &self.out, &Bars::stoppable())?;
         println!(
             "{rows} steps of {} in {} episodes, written to {}",
             world.text(),

@@ -89,7 +89,7 @@ fn mistakes_are_explained() {
         score burst.json data.csv | no column of time: name it with --time
         simulate henon.json --initial x=0 --steps 2 | says nothing of `y`
         simulate henon.json --initial x=0,y=0,z=1 --steps 2 | `z` is no state
-        simulate henon.json --initial x=0,y=0,x=1 --steps 4 | a state is given twice
+        simulate henon.json --initial x=0,y=0,x=1 --steps 4 | gives `x` twice
         simulate henon.json --initial x=0,y=0 | --steps is missing
         simulate henon.json --initial x=0,y=0 --steps 4000000000 | at most 10 million
         simulate oscillator.json --initial x=0,v=0 --duration 1 | this law has controls (u)

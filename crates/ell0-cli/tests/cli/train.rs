@@ -198,3 +198,29 @@ fn ddpg_trains_a_network_with_gates_that_is_exported() {
     assert_eq!(desk.read("again/policy.c"), desk.read("c/policy.c"));
     desk.all_misused("train --env pendulum --algorithm sac | td3, ddpg");
 }
+
+/// Updates that blow up are an error, now and when it is gone on with; what was saved before can be read.
+#[test]
+fn updates_that_blow_up_leave_what_was_before() {
+    let desk = Desk::new();
+    let train = "train --env pendulum(limit=20) --policy polynomial(1) --episodes 103 --updates 2";
+    let dear = desk.ell0(&format!("{train} --lambda 1e308 --out dear"));
+    dear.fails(1, "the policy's loss, or its gradient,");
+    // Critics that learn much too fast.
+    desk.put("fast/config.toml", {
+        desk.does(&format!("{train} --out usual"));
+        let config = desk.read("usual/config.toml");
+        config.replace("critic_rate = 0.0003", "critic_rate = 1e30")
+    });
+    for (folder, words) in [("dear", "the policy's loss"), ("fast", "loss")] {
+        for _ in 0..2 {
+            let again = desk.ell0(&format!("train --resume --out {folder}"));
+            again.fails(1, words);
+        }
+        desk.does(&format!("report {folder}"));
+    }
+    // Numbers that a file of settings cannot hold are found before anything is done, or replaced.
+    desk.all_fail(&format!(
+        "{train} --seed 9300000000000000000 --out usual --force | too large"
+    ));
+}

@@ -100,7 +100,7 @@ fn a_killed_run_resumes_to_the_same_bits() {
         "
         tutorial reward --out whole | `ell0 tutorial reward --resume --out whole` goes on
         tutorial reward --out nowhere --resume | holds no run to go on with
-        tutorial reward --out . --force | which no run has put there
+        tutorial reward --out . --force | replaces only folders of runs
         tutorial reward --out new --lambda-factor -1 | --lambda-factor -1 is not allowed
         tutorial reward --resume --out whole --seed 4 | with seed 3, not one
         tutorial dynamics --resume --out whole | holds a run of `ell0 tutorial reward`

@@ -1,5 +1,7 @@
 //! `ell0 tutorial figures` as a user runs it.
 
+use std::fs;
+
 use serde_json::Value;
 
 use crate::fixture::{Desk, list, near, number, numbers, prob_above};
@@ -122,8 +124,13 @@ fn the_whole_tutorial_goes_stage_by_stage() {
     assert!(!first.contains(", done"), "{first}");
     let page = desk.read("all/report.html");
     assert!(page.contains(">The method</h2>") && page.contains("ell0 tutorial --quick"));
+    // Killed in the midst of writing, before the page: what is half-written goes, the page comes.
+    desk.put("all/.ell0-killed/figures/gates.svg", "half");
+    fs::remove_file(desk.path("all/report.html")).expect("there");
     let second = desk.ell0(line).shows(", done");
     assert!(!second.contains("== The method"), "{second}");
+    assert_eq!(desk.read("all/report.html"), page);
+    assert!(!desk.exists("all/.ell0-killed"));
     // Another seed, or another budget, is another tutorial: it is not done.
     let held = "holds the tutorial with seed 0, --quick";
     desk.all_fail(&format!(

@@ -241,7 +241,7 @@ pub fn analyze_loop(
 ) -> Result<Analyzed> {
     let began = observer.now();
     let map = plant.closed(policy, 1.0)?;
-    let analysing = Task::begin(observer, "analysing", Some(6));
+    let analysing = Task::begin(observer, "analysing", Some(5));
     let found = equilibria(plant, &map);
     analysing.advance(1);
     // What the loop is for: the stable equilibrium nearest to 0.

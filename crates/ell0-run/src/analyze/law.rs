@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Analysis, Analyzed, Findings};
 use crate::{
-    error::{Error, Result},
+    error::{About, Error, Result},
     model::read_all,
 };
 
@@ -66,14 +66,24 @@ pub struct ValidityReport {
 
 /// States over time, held against a law.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trajectory {
-    /// Times, or numbers of steps.
-    pub times: Vec<f64>,
-    /// States at each of them, in the order of the law's targets.
-    pub states: Vec<Vec<f64>>,
+pub struct Recording {
+    times: Vec<f64>,
+    states: Vec<Vec<f64>>,
 }
 
-impl Trajectory {
+impl Recording {
+    /// Times, or numbers of steps, and the states at each of them, in the order of the law's targets: at least two.
+    pub fn new(times: Vec<f64>, states: Vec<Vec<f64>>) -> Result<Self> {
+        let width = states.first().map_or(0, Vec::len);
+        let alike = states.iter().all(|state| state.len() == width);
+        if states.len() < 2 || times.len() != states.len() || width == 0 || !alike {
+            return Err(Error::Settings(
+                "a recording needs at least two rows, a time for each, and the same states in all of them",
+            ));
+        }
+        Ok(Recording { times, states })
+    }
+
     /// Reads the states of a law from a file; a law of rates of change needs a column of time, `t` or `time`.
     pub fn read(model: &Model, path: &Path) -> Result<Self> {
         let states: Vec<String> = model.targets().map(String::from).collect();
@@ -97,20 +107,24 @@ impl Trajectory {
             Some(_) => columns.remove(0),
             None => (0..rows).map(|k| k as f64).collect(),
         };
-        if rows < 2 {
-            return Err(Error::damaged(path, "a trajectory needs at least two rows"));
-        }
         let states = (0..rows).map(|r| columns.iter().map(|c| c[r]).collect());
-        Ok(Trajectory {
-            times,
-            states: states.collect(),
-        })
+        Recording::new(times, states.collect()).about(|| path.display().to_string())
     }
 }
 
 /// Fixed points, predictability and, with held-out trajectories, how long predictions are valid.
-pub fn analyze_law(model: &Model, trajectories: &[Trajectory]) -> Result<Analyzed> {
+pub fn analyze_law(model: &Model, trajectories: &[Recording]) -> Result<Analyzed> {
     let law = Law::new(model)?;
+    if let Some(other) = trajectories
+        .iter()
+        .find(|t| t.states[0].len() != law.states())
+    {
+        return Err(Error::Unsuitable(format!(
+            "a recording has {} states, the law {}",
+            other.states[0].len(),
+            law.states()
+        )));
+    }
     let controls = model.controls()?;
     if !trajectories.is_empty() && !controls.is_empty() {
         return Err(Error::Unsuitable(format!(
@@ -161,11 +175,11 @@ pub fn analyze_law(model: &Model, trajectories: &[Trajectory]) -> Result<Analyze
 /// The mean time until predictions leave the data, from ten starts in each trajectory.
 fn valid_time(
     model: &Model,
-    trajectories: &[Trajectory],
+    trajectories: &[Recording],
     exponent: Option<f64>,
 ) -> Result<ValidityReport> {
     let (mut mean_time, mut starts, mut to_the_end) = (0.0, 0, 0);
-    for Trajectory { times, states } in trajectories {
+    for Recording { times, states } in trajectories {
         let n = states[0].len();
         let rows = states.len() as f64;
         let mean: Vec<f64> = (0..n)

@@ -24,7 +24,7 @@ pub use closed_loop::{
     EquilibriumReport, LoopAnalysis, ParameterReport, RegionReport, ReturnReport, TermReport,
     analyze_loop,
 };
-pub use law::{FixedPointReport, LawAnalysis, Trajectory, ValidityReport, analyze_law};
+pub use law::{FixedPointReport, LawAnalysis, Recording, ValidityReport, analyze_law};
 
 use crate::{
     error::{Error, Result},
@@ -45,7 +45,7 @@ pub struct Analysis {
 }
 
 /// What was found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 #[allow(clippy::large_enum_variant, reason = "one at a time")]
 pub enum Findings {
@@ -147,7 +147,7 @@ impl AnalyzeSettings {
             return Err(Error::NoLoop);
         };
         let law = read_model(path)?;
-        let data = self.data.iter().map(|path| Trajectory::read(&law, path));
+        let data = self.data.iter().map(|path| Recording::read(&law, path));
         analyze_law(&law, &data.collect::<Result<Vec<_>>>()?)
     }
 
@@ -194,15 +194,19 @@ impl Analysis {
     /// Reads the analysis in a folder.
     pub fn read(folder: impl AsRef<Path>) -> Result<Self> {
         let folder = folder.as_ref();
+        /// What tells the findings apart: only a loop has a policy.
+        #[derive(Deserialize)]
+        struct Kind {
+            policy: Option<String>,
+        }
+        let file = folder.join(RESULT);
+        let findings = match files::read_json::<Kind>(&file)?.policy {
+            Some(_) => Findings::Loop(files::read_json(&file)?),
+            None => Findings::Law(files::read_json(&file)?),
+        };
         Ok(Analysis {
-            findings: files::read_json(&folder.join(RESULT))?,
+            findings,
             model: read_model(folder.join("model.json"))?,
         })
-    }
-
-    /// What was analysed.
-    #[must_use]
-    pub fn model(&self) -> &Model {
-        &self.model
     }
 }

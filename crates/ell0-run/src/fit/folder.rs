@@ -6,7 +6,7 @@ use ell0_plot::{Axis, Chart, Figure, Series};
 
 use super::{Discovery, FitSettings};
 use crate::{
-    error::{Error, Result},
+    error::Result,
     files,
     folder::{Folder, Place},
     report,
@@ -61,8 +61,7 @@ impl Discovery {
         command: Option<&str>,
     ) -> Result<PathBuf> {
         let mut folder = Folder::new(place, OURS)?;
-        let config = toml::to_string(settings)
-            .map_err(|e| Error::Unsuitable(format!("settings that cannot be written: {e}")))?;
+        let config = files::to_toml(settings)?;
         folder.put("config.toml", CONFIG_HEAD.to_string() + &config)?;
         folder.put("model.json", self.model.to_json() + "\n")?;
         folder.put("equations.txt", self.model.text(6) + "\n")?;

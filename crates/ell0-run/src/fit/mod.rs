@@ -132,7 +132,7 @@ impl FitSettings {
             let expected = "a probability strictly between 0 and 1";
             return Err(Error::setting("prior", self.prior, expected));
         }
-        Ok(())
+        crate::files::to_toml(self).map(drop)
     }
 
     /// How one law of the path is chosen.

@@ -1,6 +1,9 @@
 //! Folders of long runs: they begin with their settings, are written to while the run goes on, and are gone on with.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use ell0_data::write::TEMPORARY;
 use serde::{Serialize, de::DeserializeOwned};
@@ -8,7 +11,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{Lock, lock, parent_of, put_in_place, remove};
 use crate::{
     error::{Error, Result},
-    report,
+    files, report,
 };
 
 /// The file that a growing folder begins with: the settings of its run.
@@ -56,15 +59,18 @@ impl Site {
             if !self.replace {
                 return Err(Error::FolderExists(folder.clone()));
             }
-            may_throw_away(folder)?;
-            let _lock = lock(folder)?;
-            remove(folder)?;
+            may_throw_away(folder).map_err(|error| match error {
+                Error::NoRun { .. } | Error::Damaged { .. } => Error::About {
+                    what: "only folders of runs are replaced".into(),
+                    source: Box::new(error),
+                },
+                error => error,
+            })?;
         }
-        let settings = toml::to_string(settings)
-            .map_err(|e| Error::Unsuitable(format!("settings that cannot be written: {e}")))?;
         let text = format!(
-            "# Made by ell0 {}{made_with}.\n\n{settings}",
-            env!("CARGO_PKG_VERSION")
+            "# Made by ell0 {}{made_with}.\n\n{}",
+            env!("CARGO_PKG_VERSION"),
+            files::to_toml(settings)?
         );
         let cannot = |e| Error::io("write the folder", folder)(e);
         let parent = parent_of(folder);
@@ -75,6 +81,11 @@ impl Site {
             .map_err(cannot)?;
         make_inside(fresh.path(), inside)?;
         std::fs::write(fresh.path().join(CONFIG), text).map_err(cannot)?;
+        // Only now, when all is ready, the old one goes.
+        if folder.exists() {
+            let _lock = lock(folder)?;
+            remove(folder)?;
+        }
         put_in_place(fresh, folder)?;
         let lock = lock(folder)?;
         report::note_command(folder, self.command.as_deref())?;
@@ -96,9 +107,12 @@ pub(crate) fn read_settings<S: DeserializeOwned>(folder: &Path, what: &str) -> R
         return Err(Error::NotAFolder(folder.into()));
     }
     let file = folder.join(CONFIG);
-    let text = std::fs::read_to_string(&file).map_err(|_| Error::NoRun {
-        folder: folder.into(),
-        expected: "run to go on with".into(),
+    let text = std::fs::read_to_string(&file).map_err(|e| match e.kind() {
+        ErrorKind::NotFound => Error::NoRun {
+            folder: folder.into(),
+            expected: "run to go on with".into(),
+        },
+        _ => Error::io("read", &file)(e),
     })?;
     // What a parser says of another run's file helps nobody.
     toml::from_str(&text)
@@ -111,7 +125,12 @@ fn make_inside(folder: &Path, inside: &[&str]) -> Result<()> {
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
             if entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
-                std::fs::remove_file(entry.path())?;
+                // A file, or a folder that was to become one of the run.
+                if entry.file_type()?.is_dir() {
+                    std::fs::remove_dir_all(entry.path())?;
+                } else {
+                    std::fs::remove_file(entry.path())?;
+                }
             }
         }
         Ok(())

@@ -3,12 +3,17 @@
 use std::{
     fs::{File, TryLockError},
     path::Path,
+    time::Duration,
 };
 
 use crate::error::{Error, Result};
 
 /// The file by which a process holds a folder.
 pub(crate) const LOCK: &str = ".lock";
+
+/// How often a folder that is held is asked for again, and the time between.
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Keeps other processes from writing into the folder of a run, until it is dropped or the process ends, however it ends.
 #[must_use]
@@ -25,10 +30,14 @@ pub(crate) fn lock(folder: &Path) -> Result<Lock> {
         .open(&place)
         .map_err(cannot)?;
     let held = || Error::Held(folder.into());
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => return Err(held()),
-        // Some file systems know no locks: better to go on than to refuse.
-        Ok(()) | Err(TryLockError::Error(_)) => {}
+    for attempt in 1.. {
+        match file.try_lock() {
+            // Somebody may only be looking whether it is held.
+            Err(TryLockError::WouldBlock) if attempt < ATTEMPTS => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => return Err(held()),
+            // Some file systems know no locks: better to go on than to refuse.
+            Ok(()) | Err(TryLockError::Error(_)) => break,
+        }
     }
     // Whoever held it may have put another folder in its place meanwhile.
     #[cfg(unix)]

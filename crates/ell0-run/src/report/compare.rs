@@ -50,7 +50,7 @@ pub fn compare<P: AsRef<Path>>(folders: &[P]) -> Result<Page> {
                 found_laws = true;
             }
             Run::Analysis(analysis) => {
-                laws = laws.equations(&name, analysis.model());
+                laws = laws.equations(&name, &analysis.model);
                 found_laws = true;
             }
             Run::Figures(_) | Run::Tutorial(_) => {}

@@ -118,13 +118,9 @@ impl TrainingRun {
                 continue;
             };
             let actor = Actor::load(file)?;
-            let law = place(".json");
             policies.push(TrainedPolicy {
+                law: actor.model()?,
                 actor,
-                law: law
-                    .exists()
-                    .then(|| crate::model::read_model(&law))
-                    .transpose()?,
                 name: job.name,
             });
         }

@@ -7,6 +7,7 @@ use std::{
 
 use ell0::rng::Stream;
 use ell0_control::{
+    Error as ControlError,
     agent::{
         Actor, EpisodeRecord, FineTuneConfig, PruneConfig, Saver, TrainConfig, Training, fine_tune,
         prune,
@@ -222,8 +223,12 @@ impl<'a> Job<'a> {
             let record = match training.episode() {
                 Ok(record) => record,
                 Err(error) => {
-                    // A world that breaks down leaves training as it was before the episode.
-                    if let Some(files) = files {
+                    // A world or a policy that breaks down leaves training as it was before the episode.
+                    let before = matches!(
+                        error,
+                        ControlError::World { .. } | ControlError::Action { .. }
+                    );
+                    if let (true, Some(files)) = (before, files) {
                         files.save(training)?;
                     }
                     return Err(error.into());
@@ -246,7 +251,8 @@ impl<'a> Job<'a> {
                 // Without a clock, by count.
                 record.episode.is_multiple_of(EVALUATE_EVERY)
             } else {
-                now.saturating_sub(saved) > SAVE_EVERY
+                // A clock that was set back says nothing.
+                now < saved || now - saved > SAVE_EVERY
             };
             if let Some(files) = files.as_deref_mut()
                 && (due || training.is_over() || told.is_err())

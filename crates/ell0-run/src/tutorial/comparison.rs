@@ -94,6 +94,7 @@ pub struct ModelsRun {
 
 /// Whether a folder holds nothing but a run.
 pub(super) fn may_throw_away(folder: &Path) -> Result<()> {
+    let _: ModelsSettings = read_settings(folder, "a tutorial's models")?;
     may_replace(folder, OURS)?;
     let names: Vec<String> = Kind::ALL.iter().map(|k| k.file()).collect();
     let files = |extensions: &[&str]| -> Vec<String> {
@@ -160,7 +161,7 @@ impl ModelsSettings {
         self.train(&site.folder, observer)
     }
 
-    /// Goes on with the run in a folder; `asked` are settings that it must have, where they are given.
+    /// Goes on with the run in a folder, which must be of this task and, where it is given, of this seed.
     pub fn resume(
         site: &Site,
         task: Task,
@@ -201,7 +202,11 @@ impl ModelsSettings {
         };
         let metrics = Metrics::new(folder.join("metrics.jsonl"));
         // The slowest come first, so that no core idles at the end. Every model has its own random stream, so the order does not matter.
-        let done = side_by_side(&Kind::ALL, |&kind| {
+        let done = side_by_side(&Kind::ALL, observer, |&kind, observer| {
+            let training = Training {
+                observer,
+                ..training
+            };
             self.one(&training, kind, &metrics, observer)
         });
         let done = done.map_err(|error| match error {

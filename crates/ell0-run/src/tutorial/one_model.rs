@@ -64,6 +64,7 @@ pub(super) struct Finished {
 }
 
 /// Everything that training a model needs to know.
+#[derive(Clone, Copy)]
 pub(super) struct Training<'a> {
     pub task: Task,
     pub epochs: u64,
@@ -397,7 +398,8 @@ impl<P: FnMut(&EpochRecord) -> ControlFlow<()>> EpochObserver for Watch<'_, P> {
             // Without a clock, by count.
             record.epoch.is_multiple_of(SAVE_EPOCHS)
         } else {
-            now.saturating_sub(self.saved) > SAVE_EVERY
+            // A clock that was set back says nothing.
+            now < self.saved || now - self.saved > SAVE_EVERY
         };
         if self.stopped || due {
             ControlFlow::Break(())

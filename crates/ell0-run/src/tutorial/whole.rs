@@ -208,6 +208,7 @@ impl TutorialSettings {
                 let _ = tutorial.run_stage(stage, observer)?;
             }
         }
+        tutorial.finish()?;
         TutorialRun::read(&site.folder)
     }
 }
@@ -277,6 +278,17 @@ impl Tutorial {
         // A page after each stage: there is something to look at early.
         report::write(&self.folder)?;
         Ok(result)
+    }
+
+    /// Writes the page of everything, and those of stages that were ended before theirs was there. Says where it is.
+    pub fn finish(&self) -> Result<PathBuf> {
+        for stage in Stage::ALL {
+            let inside = self.folder.join(stage.name());
+            if self.is_done(stage) && !inside.join(report::FILE).exists() {
+                report::write(&inside)?;
+            }
+        }
+        report::write(&self.folder)
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{bail, ensure};
 use clap::{Args, ValueEnum};
 use ell0_run::{
-    Analysis, Error, Findings, PAGE, Site, Stage, StageResult, Tutorial as Course, TutorialSettings,
+    Analysis, Error, Findings, Site, Stage, StageResult, Tutorial as Course, TutorialSettings,
 };
 
 use super::{figures::print_figures, models::print_models, policy::print_policies};
@@ -105,7 +105,7 @@ impl Whole {
             replace: self.force,
             command: Some(command_line()),
         };
-        settings.begin(&site).map_err(|error| match error {
+        settings.begin(&site).map_err(|error| match error.root() {
             Error::OtherRun { found, .. } => {
                 let found = found
                     .replace(", not quick", ", not --quick")
@@ -119,7 +119,7 @@ impl Whole {
                 "{} is not the folder of an `ell0 tutorial`: choose another --out",
                 folder.display()
             ),
-            error => error.into(),
+            _ => error.into(),
         })
     }
 
@@ -170,7 +170,7 @@ impl Whole {
         println!(
             "\n{} in all. Everything on one page: {}",
             about(began.elapsed().as_secs()),
-            folder.join(PAGE).display()
+            course.finish()?.display()
         );
         Ok(())
     }

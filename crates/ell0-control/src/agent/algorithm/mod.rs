@@ -50,7 +50,7 @@ pub trait Algorithm: Send {
     /// The parameters of the policy as they are now.
     fn policy_parameters(&self) -> &[f32];
 
-    /// Everything that a checkpoint must hold to go on to the same bits.
+    /// Everything that a checkpoint must hold to go on to the same bits; the parameters of the policy are the tensor `policy.parameters`.
     fn memory(&self) -> Memory;
 
     /// Takes over what a checkpoint held.

@@ -394,6 +394,15 @@ impl Algorithm for Td3 {
             )?;
             let architecture = self.actor.architecture();
             let price = architecture.penalise(&policy.parameters, penalty, &mut policy.gradient)?;
+            let loss = price - mean;
+            // Before the step, too; every one is looked at, which takes no time side by side.
+            let broken = |bad: bool, g: &f32| bad | !g.is_finite();
+            if !loss.is_finite() || policy.gradient.iter().fold(false, broken) {
+                return Err(Error::NotFinite {
+                    what: "the policy's loss, or its gradient,",
+                    value: loss,
+                });
+            }
             let groups = [
                 Group {
                     range: architecture.weights_and_biases(),
@@ -407,7 +416,7 @@ impl Algorithm for Td3 {
             policy
                 .adam
                 .step(&mut policy.parameters, &policy.gradient, 1.0, &groups)?;
-            actor_loss = Some(price - mean);
+            actor_loss = Some(loss);
             policy.follow(self.config.tau);
             let tau = self.config.tau;
             self.critics.iter_mut().for_each(|c| c.follow(tau));

@@ -18,11 +18,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ell0::checkpoint::{Journal, Tensor, from_bytes, to_bytes, write_whole};
+use ell0::{
+    checkpoint::{Journal, Tensor, from_bytes, to_bytes, write_whole},
+    rng::Stream,
+};
 use serde::{Deserialize, Serialize};
 
 use self::episodes::{Episodes, Lines};
-use super::{EpisodeRecord, Memory, TrainConfig, Training};
+use super::{Actor, EpisodeRecord, Memory, TrainConfig, Training};
 use crate::{
     environment::{Environment, Space},
     error::{Error, Result},
@@ -38,6 +41,9 @@ const STATE: &str = ".safetensors";
 const REPLAY: [&str; 2] = [".replay", ".replay2"];
 const EPISODES: &str = ".jsonl";
 const POLICY: &str = ".policy";
+
+/// Under this name every algorithm remembers the parameters of its policy.
+const POLICY_PARAMETERS: &str = "policy.parameters";
 
 /// Numbers that are appended to a journal at a time.
 const BLOCK: usize = 1 << 18;
@@ -98,8 +104,6 @@ pub struct Saver {
     /// The journal that the state on the disk speaks of: never to be overwritten.
     named: usize,
     episodes: Episodes,
-    /// Where the policy alone goes.
-    policy: PathBuf,
 }
 
 impl Saver {
@@ -153,15 +157,7 @@ impl Saver {
             },
             named: 1,
             episodes: Episodes::create(beside(stem, EPISODES))?,
-            policy: beside(stem, POLICY),
         })
-    }
-
-    /// The same with another place for the file of the policy alone.
-    #[must_use]
-    pub fn with_policy_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.policy = path.into();
-        self
     }
 
     /// The episodes under a stem, of a training that may be under way.
@@ -169,11 +165,14 @@ impl Saver {
         episodes::read(&beside(stem.as_ref(), EPISODES))
     }
 
-    /// Saves what is new. After an error, the state before it is still there.
+    /// Saves what is new. After an error, the state before it is still there. A training that failed in the midst of its updates is not saved: nothing can go on from there.
     pub fn save(&mut self, training: &Training) -> Result<()> {
+        if training.history.len() as u64 != training.episode {
+            let reason = "the updates after its last episode failed; the state before them stays";
+            return Err(wrong(&beside(&self.stem, STATE), reason));
+        }
         self.push_experience(&training.replay)?;
         self.episodes.push(&training.history)?;
-        training.actor().save(&self.policy)?;
         let Memory { tensors, counters } = training.agent.memory();
         let header = Header {
             config: training.config.clone(),
@@ -197,7 +196,7 @@ impl Saver {
         self.named = self.experience.file;
         // Nothing points to the other one any more; should it stay, it is deleted when training goes on.
         let _ = std::fs::remove_file(beside(&self.stem, REPLAY[1 - self.named]));
-        Ok(())
+        training.actor().save(beside(&self.stem, POLICY))
     }
 
     /// Appends transitions that are not on the disk yet, or moves to a new journal.
@@ -228,6 +227,21 @@ impl Saver {
         self.journal.sync()?;
         self.experience.rows = self.journal.rows();
         Ok(())
+    }
+}
+
+impl Actor {
+    /// The policy that the state of a training holds.
+    pub fn of_training(state: impl AsRef<Path>) -> Result<Actor> {
+        let state = state.as_ref();
+        let bytes = std::fs::read(state).map_err(|e| failed("read", state, e))?;
+        let (header, tensors) = from_bytes::<Header>(TRAINING_FORMAT, VERSION, &bytes, state)?;
+        let stream = Stream::new(0);
+        let kind = header.config.kind()?;
+        let mut actor = Actor::new(&kind, &header.observation, &header.action, &stream)?;
+        let parameters = tensors.take(POLICY_PARAMETERS, &[actor.parameters().len()])?;
+        actor.parameters_mut().copy_from_slice(&parameters);
+        Ok(actor)
     }
 }
 
@@ -298,7 +312,6 @@ impl Training {
             experience: header.replay,
             named: file,
             episodes,
-            policy: beside(stem, POLICY),
         };
         Ok((training, saver))
     }
