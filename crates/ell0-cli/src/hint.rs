@@ -51,7 +51,7 @@ fn with_option(told: String, error: &Error) -> String {
         }
         Error::FolderExists(_) => told + "; choose another one, or --force to replace it",
         Error::FileExists(_) => {
-            told + ": choose another folder with --out or another --name, or overwrite it with --force"
+            told + ": choose another place, or overwrite it with --force"
         }
         Error::IsAFolder(_) => told + ": choose another --name",
         Error::NotAFolder(_) => told + "; --out needs a folder",
@@ -62,6 +62,7 @@ fn with_option(told: String, error: &Error) -> String {
             "no column of time: name it with --time, or give the time between rows with --dt (the columns are {}); `ell0 fit --dynamics discrete` needs none",
             columns.join(", ")
         ),
+        Error::TimeTwice { .. } => told.replace("leave the latter out", "leave --dt out"),
         Error::TooShort { .. } => told
             .replace("the derivative ", "--derivative ")
             .replace("a discrete law needs", "--dynamics discrete needs"),

@@ -131,12 +131,26 @@ impl Default for DataSettings {
     }
 }
 
+/// Rows must not count twice: neither as the same name nor as two names of one file.
+pub(crate) fn refuse_twice(files: &[PathBuf]) -> Result<()> {
+    let places: Vec<_> = files.iter().map(|f| f.canonicalize().ok()).collect();
+    for (k, file) in files.iter().enumerate() {
+        let same =
+            |i: &usize| files[*i] == *file || places[*i].is_some() && places[*i] == places[k];
+        if (0..k).any(|i| same(&i)) {
+            return Err(Error::Twice(file.clone()));
+        }
+    }
+    Ok(())
+}
+
 /// The column of time, where one is needed: the one named, or the usual ones.
 pub(crate) fn time_column(
     source: Source,
     time: Option<&String>,
     dt: Option<f64>,
     dynamics: Dynamics,
+    inputs: &[String],
 ) -> Result<Option<String>> {
     if let Some(dt) = dt
         && !(dt > 0.0 && dt.is_finite())
@@ -147,13 +161,22 @@ pub(crate) fn time_column(
             "the time between rows must be positive",
         ));
     }
-    if time.is_some() || dynamics == Dynamics::Regression || dt.is_some() {
+    if time.is_some() || dynamics == Dynamics::Regression {
         return Ok(time.cloned());
     }
     let names = source.names()?;
+    // A state or a control of such a name is no time.
     let usual = ["t", "time"]
         .iter()
-        .find(|name| names.iter().any(|n| n == *name));
+        .find(|name| names.iter().any(|n| n == *name) && !inputs.iter().any(|n| n == *name));
+    if dt.is_some() {
+        return match usual {
+            Some(column) => Err(Error::TimeTwice {
+                column: column.to_string(),
+            }),
+            None => Ok(None),
+        };
+    }
     match (usual, dynamics) {
         (Some(name), _) => Ok(Some(name.to_string())),
         (None, Dynamics::Continuous) => Err(Error::NoTime { columns: names }),
@@ -197,6 +220,9 @@ impl DataSettings {
         if self.states.is_empty() && self.inputs.is_empty() {
             return Err(Error::NoColumns);
         }
+        if let Source::Files(files) = source {
+            refuse_twice(files)?;
+        }
         if self.time.is_some() && self.dt.is_some() {
             return Err(Error::Settings(
                 "both a column of time and a time between rows were given; one of them is enough",
@@ -215,7 +241,7 @@ impl DataSettings {
         let roles = Roles {
             inputs: inputs.clone(),
             targets: if regression { targets.clone() } else { vec![] },
-            time: time_column(source, self.time.as_ref(), self.dt, dynamics)?,
+            time: time_column(source, self.time.as_ref(), self.dt, dynamics, &inputs)?,
             dt: self.dt,
             trajectory: self.trajectory.clone(),
             split_at_gaps: dynamics == Dynamics::Discrete,

@@ -38,6 +38,17 @@ pub enum Error {
         /// The columns there are.
         columns: Vec<String>,
     },
+    /// A file that is given twice, so that its rows would count twice.
+    #[error("{} is given twice", .0.display())]
+    Twice(PathBuf),
+    /// A time between rows beside a column that is the time.
+    #[error(
+        "column `{column}` is the time, and a time between rows was given, too: leave the latter out, or give the column another name"
+    )]
+    TimeTwice {
+        /// The column.
+        column: String,
+    },
     /// A trajectory that is too short.
     #[error("a trajectory has only {rows} rows; {} needs {needed}: leave it out, or choose another way", derivative.map_or("a discrete law".to_string(), |d| format!("the derivative {d}")))]
     TooShort {
@@ -91,6 +102,9 @@ pub enum Error {
     /// A file that is there already.
     #[error("{} exists already", .0.display())]
     FileExists(PathBuf),
+    /// A file that would be written while it is read.
+    #[error("{} is being read: nothing is written over it", .0.display())]
+    ReadAndWritten(PathBuf),
     /// A file where a folder is wanted.
     #[error("{} is a file, where a folder is needed", .0.display())]
     NotAFolder(PathBuf),

@@ -57,6 +57,7 @@ mod jobs;
 mod metrics;
 mod model;
 mod observer;
+mod out_file;
 mod report;
 mod score;
 mod simulate;
@@ -86,12 +87,13 @@ pub use gates::{
 };
 pub use model::{predict, predict_to_file, read_model};
 pub use observer::{Event, Observer, Silent, Timed};
+pub use out_file::OutFile;
 pub use report::{
     COMMAND, FILE as PAGE, Page, Run, Section, compare, is_page, write as write_page,
 };
 pub use score::{Score, ScoreSettings, Scores};
 pub use simulate::{SimulateSettings, trajectory_table};
-pub use stats::{StatsSettings, write_statistics};
+pub use stats::StatsSettings;
 pub use train::{
     AgentResult, AgentSettings, MetricLine, TrainSettings, TrainedPolicy, TrainingRun, file_word,
 };

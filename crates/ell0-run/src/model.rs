@@ -11,6 +11,7 @@ use ell0_data::{
 use crate::{
     error::{About, Error, Result},
     files,
+    out_file::OutFile,
 };
 
 /// Reads a model file, or that of a run's folder.
@@ -87,9 +88,10 @@ pub fn predict(
 }
 
 /// The same, written to a file: Parquet if its name ends so, else CSV.
-pub fn predict_to_file(model: &Model, data: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<()> {
+pub fn predict_to_file(model: &Model, data: impl AsRef<Path>, out: &OutFile) -> Result<()> {
+    out.check(&[data.as_ref()])?;
     let names: Vec<String> = model.targets().map(String::from).collect();
-    let mut file = TableWriter::create(out, &names)?;
+    let mut file = TableWriter::create(out.path(), &names)?;
     predict(model, data, |columns| {
         let columns = columns.iter().map(|c| Values::Number(c.to_vec()));
         Ok(file.push(&columns.collect::<Vec<_>>())?)

@@ -13,7 +13,7 @@ use ell0_data::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    data::{Source, time_column},
+    data::{Source, refuse_twice, time_column},
     error::{Error, Result},
 };
 
@@ -84,6 +84,7 @@ impl Sums {
 impl ScoreSettings {
     /// Measures a model on the files of the settings.
     pub fn run(&self, model: &Model) -> Result<Scores> {
+        refuse_twice(&self.files)?;
         self.of(model, Source::Files(&self.files))
     }
 
@@ -109,7 +110,7 @@ impl ScoreSettings {
         };
         let roles = Roles {
             targets: if regression { names.clone() } else { vec![] },
-            time: time_column(source, self.time.as_ref(), self.dt, dynamics)?,
+            time: time_column(source, self.time.as_ref(), self.dt, dynamics, &inputs)?,
             dt: self.dt,
             trajectory: self.trajectory.clone(),
             split_at_gaps: dynamics == Dynamics::Discrete,

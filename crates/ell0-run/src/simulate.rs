@@ -150,7 +150,13 @@ impl SimulateSettings {
         let mut wanted = needed;
         if !discrete {
             let files = std::slice::from_ref(file);
-            let time = time_column(Source::Files(files), None, None, Dynamics::Continuous)?;
+            let time = time_column(
+                Source::Files(files),
+                None,
+                None,
+                Dynamics::Continuous,
+                &wanted,
+            )?;
             wanted.extend(time);
         }
         let mut columns = read_all(file, &wanted)?;

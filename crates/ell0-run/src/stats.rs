@@ -1,8 +1,6 @@
 //! The statistics of some measurements, to be fitted elsewhere.
 
-use std::path::Path;
-
-use ell0_data::{evidence::Evidence, frame::Frame, write::write_whole};
+use ell0_data::{evidence::Evidence, frame::Frame};
 
 use crate::{
     data::{DataSettings, Source},
@@ -32,9 +30,4 @@ impl StatsSettings {
         let prepared = self.data.prepare(source, observer)?;
         DataSettings::gather(&prepared, observer)
     }
-}
-
-/// Writes statistics to a file, whole or not at all.
-pub fn write_statistics(evidence: &Evidence, file: impl AsRef<Path>) -> Result<()> {
-    Ok(write_whole(file, evidence.to_json().as_bytes())?)
 }

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::{Error, Result},
     observer::{Observer, Task},
+    out_file::OutFile,
 };
 
 /// What is recorded of a world under random actions.
@@ -75,10 +76,11 @@ impl CollectSettings {
     pub fn run(
         &self,
         world: &dyn Environment,
-        file: impl AsRef<Path>,
+        out: &OutFile,
         observer: &dyn Observer,
     ) -> Result<usize> {
-        let mut writer = TableWriter::create(file, &experience_names(world))?;
+        out.check::<&Path>(&[])?;
+        let mut writer = TableWriter::create(out.path(), &experience_names(world))?;
         let random = Random(world.action_space().clone());
         let mut recorder = Recorder::new(world, &random)?;
         let stream = Stream::new(self.seed).split("collect");
@@ -198,7 +200,8 @@ pub fn roll_out(
 }
 
 /// Writes a trajectory to a file, Parquet if its name ends so, else CSV: a row is a step.
-pub fn write_trajectory(trajectory: &Trajectory, file: impl AsRef<Path>) -> Result<()> {
+pub fn write_trajectory(trajectory: &Trajectory, out: &OutFile) -> Result<()> {
+    out.check::<&Path>(&[])?;
     let mut names = vec!["step".to_string()];
     // A world whose state cannot be seen shows what it lets be seen.
     let (shown, columns) = if trajectory.state_names.is_empty() {
@@ -215,7 +218,7 @@ pub fn write_trajectory(trajectory: &Trajectory, file: impl AsRef<Path>) -> Resu
             .cloned()
             .map(Values::Number),
     );
-    let mut writer = TableWriter::create(file, &names)?;
+    let mut writer = TableWriter::create(out.path(), &names)?;
     writer.push(&values)?;
     Ok(writer.finish()?)
 }

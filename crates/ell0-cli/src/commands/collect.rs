@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ell0_control::environment::{Environment, make};
-use ell0_run::CollectSettings;
+use ell0_run::{CollectSettings, OutFile};
 
 use crate::progress::Bars;
 
@@ -25,6 +25,9 @@ pub struct Collect {
     /// File for the rows: Parquet if it ends in .parquet, else CSV
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// Replace the file of --out if it exists
+    #[arg(long, requires = "out")]
+    force: bool,
 }
 
 impl Collect {
@@ -34,7 +37,8 @@ impl Collect {
             episodes: self.episodes,
             seed: self.seed,
         };
-        let rows = settings.run(world.as_ref(), &self.out, &Bars::stoppable())?;
+        let out = OutFile::new(&self.out).replacing(self.force);
+        let rows = settings.run(world.as_ref(), &out, &Bars::stoppable())?;
         println!(
             "{rows} steps of {} in {} episodes, written to {}",
             world.text(),

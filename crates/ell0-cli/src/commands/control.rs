@@ -7,7 +7,7 @@ use std::{
 
 use clap::Args;
 use ell0_control::environment::{GridConfig, make};
-use ell0_run::{law_policy, measure, optimum, read_model, roll_out, write_trajectory};
+use ell0_run::{OutFile, law_policy, measure, optimum, read_model, roll_out, write_trajectory};
 
 use crate::table;
 
@@ -59,15 +59,20 @@ pub struct Rollout {
     /// File for the steps: Parquet if it ends in .parquet, else CSV
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// Replace the file of --out if it exists
+    #[arg(long, requires = "out")]
+    force: bool,
 }
 
 impl Rollout {
     pub fn run(&self) -> anyhow::Result<()> {
+        let out = OutFile::new(&self.out).replacing(self.force);
+        out.check(&[&self.model])?;
         let world = make(&self.environment)?;
         let policy = law_policy(world.as_ref(), &read_model(&self.model)?)?;
         let state = (!self.state.is_empty()).then_some(&self.state[..]);
         let trajectory = roll_out(world.as_ref(), &policy, state)?;
-        write_trajectory(&trajectory, &self.out)?;
+        write_trajectory(&trajectory, &out)?;
         println!(
             "{} steps with return {:.2}, written to {}",
             trajectory.steps(),

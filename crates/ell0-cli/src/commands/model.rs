@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use ell0_run::{predict, predict_to_file, quoted, read_model};
+use ell0_run::{OutFile, predict, predict_to_file, quoted, read_model};
 
 /// Print the equations of a model
 #[derive(Args)]
@@ -52,13 +52,18 @@ pub struct Predict {
     /// Where the predictions go [default: the screen]
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Replace the file of --out if it exists
+    #[arg(long, requires = "out")]
+    force: bool,
 }
 
 impl Predict {
     pub fn run(&self) -> anyhow::Result<()> {
         let model = read_model(&self.model)?;
         if let Some(out) = &self.out {
-            return Ok(predict_to_file(&model, &self.data, out)?);
+            let out = OutFile::new(out).replacing(self.force);
+            out.check(&[&self.model, &self.data])?;
+            return Ok(predict_to_file(&model, &self.data, &out)?);
         }
         let mut screen = stdout().lock();
         let names: Vec<String> = model.targets().map(quoted).collect();

@@ -7,8 +7,7 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
-use ell0_data::write::write_whole;
-use ell0_run::{SimulateSettings, read_model, trajectory_table};
+use ell0_run::{OutFile, SimulateSettings, read_model, trajectory_table};
 
 /// Simulate a law from an initial state
 #[derive(Args)]
@@ -34,6 +33,9 @@ pub struct Simulate {
     /// Where the trajectory goes [default: the screen]
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Replace the file of --out if it exists
+    #[arg(long, requires = "out")]
+    force: bool,
 }
 
 fn assignment(text: &str) -> Result<(String, f64), String> {
@@ -48,6 +50,15 @@ fn assignment(text: &str) -> Result<(String, f64), String> {
 
 impl Simulate {
     pub fn run(&self) -> anyhow::Result<()> {
+        let out = self.out.as_ref();
+        let out = out.map(|out| OutFile::new(out).replacing(self.force));
+        let read: Vec<&PathBuf> = [&self.model]
+            .into_iter()
+            .chain(&self.controls_from)
+            .collect();
+        if let Some(out) = &out {
+            out.check(&read)?;
+        }
         let model = read_model(&self.model)?;
         let settings = SimulateSettings {
             initial: self.initial.clone(),
@@ -58,8 +69,8 @@ impl Simulate {
         };
         let simulation = settings.run(&model)?;
         let text = trajectory_table(&model, &simulation);
-        match &self.out {
-            Some(out) => write_whole(out, text.as_bytes())?,
+        match &out {
+            Some(out) => out.write(&text)?,
             None => stdout().lock().write_all(text.as_bytes())?,
         }
         match simulation.stopped {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ell0_run::{StatsSettings, write_statistics};
+use ell0_run::{OutFile, StatsSettings};
 
 use super::fit::missing;
 use crate::{options::DataOptions, progress::Bars};
@@ -20,14 +20,19 @@ pub struct Stats {
     /// Where the statistics go
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// Replace the file of --out if it exists
+    #[arg(long, requires = "out")]
+    force: bool,
 }
 
 impl Stats {
     pub fn run(&self) -> anyhow::Result<()> {
         let data = self.data.settings();
+        let out = OutFile::new(&self.out).replacing(self.force);
+        out.check(&data.files)?;
         let settings = StatsSettings { data };
         let evidence = settings.run(&Bars::new()).map_err(missing)?;
-        write_statistics(&evidence, &self.out)?;
+        out.write(evidence.to_json())?;
         println!(
             "{} rows of {} candidate terms for {} in {}; fit with `ell0 fit {}`, alone or with others of the same columns and library",
             evidence.survey.rows,

@@ -1,10 +1,12 @@
 //! `ell0 watch`: the page of a run that is under way, on a loopback address.
 
 use std::{
+    collections::VecDeque,
+    hash::{BuildHasher, RandomState},
     io::{ErrorKind, Read, Write},
     net::{Ipv4Addr, Shutdown, TcpListener, TcpStream},
     path::PathBuf,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -14,7 +16,7 @@ use ell0_run::{PAGE, Page};
 
 /// Show a run that is under way in the browser, always current
 ///
-/// Serves its report on a loopback address: nobody else on the network can see it. Ctrl-C ends it.
+/// Serves its report on a loopback address: nobody else on the network can see it. The address has a token, so that other users of this machine do not read along. Ctrl-C ends it.
 #[derive(Args)]
 pub struct Watch {
     /// Folder of the run
@@ -25,6 +27,9 @@ pub struct Watch {
     /// Seconds between two looks
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=3600))]
     every: u32,
+    /// Without a token: every user of this machine may look
+    #[arg(long)]
+    open_to_all: bool,
 }
 
 /// A request must be here within this time, however slowly it comes.
@@ -33,16 +38,40 @@ const DEADLINE: Duration = Duration::from_secs(3);
 /// The longest request, in bytes: those of browsers are much shorter.
 const LONGEST: usize = 16_384;
 
-/// Requests that are answered at a time.
+/// Connections that may keep silent at a time.
 const MOST: usize = 32;
 
-/// One of the places for requests; it is free again when this is dropped, however that comes.
-struct Place<'a>(&'a AtomicUsize);
+/// Connections whose request is not here yet, the oldest first. Those that keep silent are hung up on when others come.
+#[derive(Default)]
+struct Waiting(Mutex<VecDeque<(u64, TcpStream)>>);
 
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+impl Waiting {
+    fn all(&self) -> MutexGuard<'_, VecDeque<(u64, TcpStream)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// One more, in place of the oldest where there are many.
+    fn add(&self, number: u64, stream: &TcpStream) -> std::io::Result<()> {
+        let mut all = self.all();
+        if all.len() >= MOST
+            && let Some((_, oldest)) = all.pop_front()
+        {
+            let _ = oldest.shutdown(Shutdown::Both);
+        }
+        all.push_back((number, stream.try_clone()?));
+        Ok(())
+    }
+
+    /// Its request is here, or it is gone.
+    fn remove(&self, number: u64) {
+        self.all().retain(|(n, _)| *n != number);
+    }
+}
+
+/// What nobody can guess: the keys of the standard library's hashes come from the system's randomness.
+fn token() -> String {
+    let word = |k: u64| RandomState::new().hash_one(k);
+    format!("{:016x}{:016x}", word(1), word(2))
 }
 
 struct Answer {
@@ -73,36 +102,44 @@ impl Watch {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).with_context(|| {
             format!("cannot listen on port {}; --port names another", self.port)
         })?;
+        let token = (!self.open_to_all).then(token);
+        let path = token
+            .as_ref()
+            .map_or(String::new(), |t| format!("/?token={t}"));
         println!(
-            "http://{} shows {}; Ctrl-C ends it",
+            "http://{}{path} shows {}; Ctrl-C ends it",
             listener.local_addr()?,
             self.folder.display()
         );
         std::io::stdout().flush()?;
         // Each request has a thread: a client that is slow keeps no other waiting.
-        let busy = AtomicUsize::new(0);
+        let (waiting, token) = (Waiting::default(), token.as_deref());
         std::thread::scope(|scope| {
-            for stream in listener.incoming().flatten() {
-                if busy.fetch_add(1, Ordering::Relaxed) >= MOST {
-                    busy.fetch_sub(1, Ordering::Relaxed);
-                    continue;
+            for (number, stream) in (0..).zip(listener.incoming().flatten()) {
+                if waiting.add(number, &stream).is_ok() {
+                    let waiting = &waiting;
+                    scope.spawn(move || {
+                        // A browser that goes away is no reason to stop.
+                        let _ = self.serve(stream, token, || waiting.remove(number));
+                        waiting.remove(number);
+                    });
                 }
-                let place = Place(&busy);
-                scope.spawn(move || {
-                    let _place = place;
-                    // A browser that goes away is no reason to stop.
-                    let _ = self.serve(stream);
-                });
             }
         });
         Ok(())
     }
 
-    fn serve(&self, mut stream: TcpStream) -> std::io::Result<()> {
+    fn serve(
+        &self,
+        mut stream: TcpStream,
+        token: Option<&str>,
+        heard: impl FnOnce(),
+    ) -> std::io::Result<()> {
         stream.set_write_timeout(Some(Duration::from_secs(5)))?;
         let request = read_request(&mut stream)?;
+        heard();
         let answer = match &request {
-            Request::Whole(request) => self.answer(request),
+            Request::Whole(request) => self.answer(request, token),
             Request::Broken => Answer::text("400 Bad Request", "this is no request"),
             Request::TooLong => Answer::text("431 Request Header Fields Too Large", "too long"),
         };
@@ -130,7 +167,7 @@ impl Watch {
         Ok(())
     }
 
-    fn answer(&self, request: &str) -> Answer {
+    fn answer(&self, request: &str, token: Option<&str>) -> Answer {
         let mut lines = request.lines();
         let words: Vec<&str> = lines.next().unwrap_or("").split(' ').collect();
         let [method, target, version] = words[..] else {
@@ -146,13 +183,21 @@ impl Watch {
         });
         let host = host.map(|h| h.rsplit_once(':').map_or(h, |(name, _)| name));
         let ours = |host: &str| host == "127.0.0.1" || host.eq_ignore_ascii_case("localhost");
-        if !host.is_none_or(ours) {
+        if !host.is_some_and(ours) {
             return Answer::text("403 Forbidden", "this is for 127.0.0.1 alone");
         }
         if !matches!(method, "GET" | "HEAD") {
             return Answer::text("405 Method Not Allowed", "there is only GET");
         }
-        let path = target.split(['?', '#']).next().unwrap_or("/");
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let given = query
+            .split(['&', '#'])
+            .find_map(|q| q.strip_prefix("token="));
+        if token.is_some() && given != token {
+            let words = "the address that `ell0 watch` printed has a token";
+            return Answer::text("403 Forbidden", words);
+        }
+        let path = path.split('#').next().unwrap_or("/");
         match path.trim_start_matches('/') {
             "" | PAGE => match Page::of(&self.folder) {
                 Ok(page) => Answer {

@@ -7,6 +7,7 @@ mod fit;
 mod fixture;
 mod gates;
 mod model;
+mod out;
 mod readme;
 mod report;
 mod train;

@@ -92,8 +92,12 @@ fn a_run_can_be_watched() {
     shown.read_line(&mut line).expect("a line");
     let address = line.strip_prefix("http://");
     let address = address.and_then(|l| l.split_whitespace().next());
-    let address = address.expect("an address");
+    let (address, token) = address
+        .expect("an address")
+        .split_once("/?")
+        .expect("a token");
     assert!(address.starts_with("127.0.0.1:"), "{line}");
+    assert_eq!(token.len(), "token=".len() + 32, "{line}");
     let connect = || TcpStream::connect(address).expect("it listens");
     let raw = |request: &str| {
         let mut stream = connect();
@@ -103,30 +107,44 @@ fn a_run_can_be_watched() {
         let _ = stream.read_to_string(&mut answer);
         answer
     };
-    let get = |path: &str| raw(&format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n"));
+    let ask = |target: &str| raw(&format!("GET {target} HTTP/1.1\r\nHost: {address}\r\n\r\n"));
+    let get = |path: &str| ask(&format!("{path}?{token}"));
     let page = get("/");
     assert!(page.starts_with("HTTP/1.1 200 OK"), "{page}");
     assert!(page.contains("Not finished"), "{page}");
     desk.put("train/results.json", "[]");
     let page = get("/");
     assert!(page.contains("<html") && !page.contains("Not finished"));
-    assert!(get("/?x=1").starts_with("HTTP/1.1 200"));
+    assert!(ask(&format!("/?x=1&{token}")).starts_with("HTTP/1.1 200"));
+    // Without the token, or with another, nobody reads along.
+    for target in [
+        "/",
+        "/metrics.jsonl",
+        "/?token=",
+        "/?token=0123456789abcdef",
+    ] {
+        assert!(ask(target).starts_with("HTTP/1.1 403"), "{target}");
+    }
     assert!(get("/report.html").contains("<html"));
     assert!(get("/metrics.jsonl").contains("\"episode\":60"));
     // A client that says nothing keeps nobody waiting, and what is no request of ours is refused.
-    let _silent: Vec<TcpStream> = (0..5).map(|_| connect()).collect();
+    let _silent: Vec<TcpStream> = (0..100).map(|_| connect()).collect();
     let began = Instant::now();
-    let head = raw("HEAD / HTTP/1.1\r\nHost: localhost:1\r\n\r\n");
+    let head = raw(&format!(
+        "HEAD /?{token} HTTP/1.1\r\nHost: localhost:1\r\n\r\n"
+    ));
     assert!(head.starts_with("HTTP/1.1 200") && !head.contains("<html"));
-    // Silent clients are given three seconds each; this one did not wait for all of them.
+    // Silent clients are given three seconds each; this one did not wait for all of them, though they are more than there are places.
     assert!(began.elapsed() < Duration::from_secs(10));
+    let there = |path: &str| format!("GET {path}?{token} HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let long = format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(40_000));
     for (request, status) in [
         ("POST / HTTP/1.1\r\nHost: localhost\r\n\r\n", "405"),
         ("nonsense\r\n\r\n", "400"),
         ("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", "403"),
-        ("GET /no HTTP/1.1\r\n\r\n", "404"),
-        ("GET /../secret HTTP/1.1\r\nHost: localhost\r\n\r\n", "404"),
+        ("GET / HTTP/1.1\r\n\r\n", "403"),
+        (&there("/no"), "404"),
+        (&there("/../secret"), "404"),
         (&long, "431"),
     ] {
         let answer = raw(request);

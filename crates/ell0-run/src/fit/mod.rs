@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 pub use discovery::{DataSummary, DiscoveredEquation, Discovery, PathLine, Selected};
 
 use crate::{
-    data::{DataSettings, Prepared, Source},
+    data::{DataSettings, Prepared, Source, refuse_twice},
     error::{Error, Result},
     observer::Observer,
 };
@@ -147,6 +147,7 @@ impl FitSettings {
     /// The law behind the files of the settings: measurements, or statistics that [`StatsSettings`](crate::StatsSettings) made.
     pub fn run(&self, observer: &dyn Observer) -> Result<Discovery> {
         self.check()?;
+        refuse_twice(&self.data.files)?;
         let given = self.given_evidence()?;
         if given.is_empty() {
             return self.fit_source(Source::Files(&self.data.files), observer);

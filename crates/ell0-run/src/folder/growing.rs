@@ -8,7 +8,7 @@ use std::{
 use ell0_data::write::TEMPORARY;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Lock, lock, parent_of, put_in_place, remove};
+use super::{Lock, is_empty, lock, parent_of, put_in_place, remove};
 use crate::{
     error::{Error, Result},
     files, report,
@@ -56,10 +56,16 @@ impl Site {
             if !folder.is_dir() {
                 return Err(Error::NotAFolder(folder.clone()));
             }
-            if !self.replace {
+            if !self.replace && !is_empty(folder) {
                 return Err(Error::FolderExists(folder.clone()));
             }
-            may_throw_away(folder).map_err(|error| match error {
+            let nothing = |_: &Path| Ok(());
+            let checked = if is_empty(folder) {
+                nothing(folder)
+            } else {
+                may_throw_away(folder)
+            };
+            checked.map_err(|error| match error {
                 Error::NoRun { .. } | Error::Damaged { .. } => Error::About {
                     what: "only folders of runs are replaced".into(),
                     source: Box::new(error),
@@ -82,7 +88,7 @@ impl Site {
         make_inside(fresh.path(), inside)?;
         std::fs::write(fresh.path().join(CONFIG), text).map_err(cannot)?;
         // Only now, when all is ready, the old one goes.
-        if folder.exists() {
+        if folder.exists() && !is_empty(folder) {
             let _lock = lock(folder)?;
             remove(folder)?;
         }

@@ -64,7 +64,7 @@ impl Place {
             if !folder.is_dir() {
                 return Err(Error::NotAFolder(folder.clone()));
             }
-            if !replace {
+            if !replace && !is_empty(folder) {
                 return Err(Error::FolderExists(folder.clone()));
             }
             may_replace(folder, ours)?;
@@ -121,6 +121,11 @@ pub(crate) fn remove(folder: &Path) -> Result<()> {
         .tempdir_in(parent_of(folder))
         .map_err(cannot)?;
     std::fs::rename(folder, aside.path().join("run")).map_err(cannot)
+}
+
+/// Whether a folder is there and holds nothing.
+pub(crate) fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Temporary folders are private; what the user asked for is like any other.
@@ -202,6 +207,7 @@ impl Folder {
                 }
                 // The same run was made before: it is all there.
                 Place::Automatic { .. } => return Ok(place),
+                // An empty one makes room for itself.
                 Place::Named { replace: false, .. } => {}
             }
         }
