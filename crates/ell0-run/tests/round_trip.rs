@@ -77,6 +77,31 @@ fn a_fit_from_memory_is_that_from_a_file() {
     assert!(from_file.data.fitted_rows > 700);
 }
 
+/// Data in other units give the same law, or a sentence; never a law that is 0.
+#[test]
+fn units_do_not_matter_unless_they_are_absurd() {
+    let scaled = |factor: f64| {
+        let table = oscillator();
+        let times = |c: &Vec<f64>, by: f64| c.iter().map(|v| v * by).collect::<Vec<_>>();
+        let columns = table.columns();
+        Frame::new([
+            ("t", columns[0].clone()),
+            ("x", times(&columns[1], factor)),
+            ("v", times(&columns[2], factor)),
+        ])
+    };
+    for factor in [1e-100, 1e-30, 1.0, 1e30] {
+        let law = fit().run_on(&[scaled(factor)], &Silent).expect("a law");
+        assert_eq!(law.model.text(2), "x' = 1*v\nv' = -4*x - 0.2*v", "{factor}");
+    }
+    for factor in [1e-160, 1e-200, 1e-300, 1e120] {
+        let error = fit().run_on(&[scaled(factor)], &Silent);
+        let error = error.expect_err("no law").to_string();
+        let words = ["squares vanish", "at most 1e100"];
+        assert!(words.iter().any(|w| error.contains(w)), "{factor}: {error}");
+    }
+}
+
 #[test]
 fn a_training() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -40,6 +40,36 @@ fn refuse_constants(evidence: &[Evidence]) -> Result<()> {
     Ok(())
 }
 
+/// Squares of smaller numbers vanish: what depends on them would be lost without a word.
+const SMALLEST: f64 = 1e-150;
+
+/// A column that varies, but with values too small to be squared and summed, would look as if it were 0.
+fn refuse_vanishing(evidence: &Evidence, all: &Statistics) -> Result<()> {
+    let (features, constant) = (all.features(), all.constant());
+    let width = features.len() + all.targets().len();
+    let size = |column: usize| {
+        let sum: f64 = (0..width).map(|row| all.r(row, column).powi(2)).sum();
+        (sum / all.weight()).sqrt()
+    };
+    let vanishing = |name: &str, what: &str| {
+        Err(Error::Unsuitable(format!(
+            "{what} `{name}` is so small that its squares vanish (below {SMALLEST:.0e}): choose other units"
+        )))
+    };
+    for name in &evidence.inputs {
+        let column = features.iter().position(|f| f == name);
+        if column.is_some_and(|c| !constant.contains(&c) && size(c) < SMALLEST) {
+            return vanishing(name, "column");
+        }
+    }
+    for (k, name) in all.targets().iter().enumerate() {
+        if size(features.len() + k) < SMALLEST {
+            return vanishing(name, "what is to be explained of");
+        }
+    }
+    Ok(())
+}
+
 impl Material {
     fn new(evidence: &[Evidence]) -> Result<Self> {
         let split = Evidence::split(evidence)?;
@@ -107,6 +137,7 @@ pub(super) fn discover(
     refuse_constants(&evidence)?;
     let (targets, library) = (&evidence[0].targets, &evidence[0].library);
     let material = Material::new(&evidence)?;
+    refuse_vanishing(&evidence[0], &material.all)?;
     let supports = match rows {
         None => None,
         Some(rows) => {
