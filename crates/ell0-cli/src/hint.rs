@@ -62,6 +62,10 @@ fn with_option(told: String, error: &Error) -> String {
             "no column of time: name it with --time, or give the time between rows with --dt (the columns are {}); `ell0 fit --dynamics discrete` needs none",
             columns.join(", ")
         ),
+        Error::UnevenSteps { .. } => told.replace(
+            "a discrete law needs even steps; a law of rates of change does not",
+            "--dynamics discrete needs even steps, --dynamics continuous does not",
+        ),
         Error::TimeTwice { .. } => told.replace("leave the latter out", "leave --dt out"),
         Error::TooShort { .. } => told
             .replace("the derivative ", "--derivative ")

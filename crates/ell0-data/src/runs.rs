@@ -26,6 +26,8 @@ pub struct Roles {
     pub trajectory: Option<String>,
     /// Whether rows on both sides of rows that were left out must not be joined, as the next row of a discrete law.
     pub split_at_gaps: bool,
+    /// A longer time between two rows is a gap: what is on its two sides must not be joined.
+    pub longest_step: Option<f64>,
 }
 
 /// Rows of one trajectory that follow each other.
@@ -63,6 +65,7 @@ pub struct Runs {
     /// Label, time and number of the row before, in the present file.
     before: Option<(f64, f64, u64)>,
     dropped: u64,
+    gaps: u64,
     /// Labels of the present file that were seen.
     seen: HashSet<u64>,
 }
@@ -106,6 +109,7 @@ impl Runs {
             at: 0,
             before: None,
             dropped: 0,
+            gaps: 0,
             seen: HashSet::new(),
         }
     }
@@ -113,6 +117,11 @@ impl Runs {
     /// Rows left out so far because of empty or NaN cells.
     pub fn dropped(&self) -> u64 {
         self.dropped + self.table.as_ref().map_or(0, Table::dropped)
+    }
+
+    /// Gaps within trajectories so far.
+    pub fn gaps(&self) -> u64 {
+        self.gaps
     }
 
     fn wanted(&self) -> Vec<Want> {
@@ -172,8 +181,14 @@ impl Runs {
         let skipped = &self.block.skipped;
         // Where rows have no time of their own, those that were left out count.
         let by_count = self.roles.time.is_none();
+        let longest = self.roles.longest_step.unwrap_or(f64::INFINITY);
+        let times = self.roles.time.is_some();
+        let times = times.then(|| &self.block.columns[width]);
+        let long_step = |row: usize| times.is_some_and(|t| t[row] - t[row - 1] > longest);
         let ends = |row: usize| {
-            label(row) != here || skipped[row] > 0 && (self.roles.split_at_gaps || by_count)
+            label(row) != here
+                || skipped[row] > 0 && (self.roles.split_at_gaps || by_count)
+                || long_step(row)
         };
         let to = (from + 1..self.block.rows())
             .find(|&row| ends(row))
@@ -216,7 +231,9 @@ impl Runs {
             }
             earlier = Some(now);
         }
-        let gap = !begins && self.roles.split_at_gaps && skipped[from] > 0;
+        let waited = before.is_some_and(|(_, then, _)| time[0] - then > longest);
+        let gap = !begins && (self.roles.split_at_gaps && skipped[from] > 0 || waited);
+        self.gaps += u64::from(gap);
         self.at = to;
         self.before = Some((here, time[time.len() - 1], number + (to - from) as u64 - 1));
         let mut columns = vec![time];

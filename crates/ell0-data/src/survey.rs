@@ -27,8 +27,35 @@ pub struct Survey {
     pub relative_noise: f64,
     /// Samples in which the fastest state moves by its own deviation.
     pub lag: usize,
+    /// The time between two rows.
+    #[serde(default)]
+    pub steps: Steps,
     /// The value of each column (inputs, then the targets of a regression) that is the same in all rows.
     pub constant: Vec<Option<f64>>,
+}
+
+/// The time between two rows, in the longest trajectory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Steps {
+    /// The median.
+    pub usual: f64,
+    /// All but one in twenty are at most this.
+    pub most: f64,
+}
+
+impl Steps {
+    fn of(time: &[f64]) -> Self {
+        let mut steps: Vec<f64> = time.windows(2).map(|t| t[1] - t[0]).collect();
+        steps.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            let place = (steps.len() as f64 * share) as usize;
+            steps.get(place.min(steps.len().saturating_sub(1))).copied()
+        };
+        Steps {
+            usual: at(0.5).unwrap_or(0.0),
+            most: at(0.95).unwrap_or(0.0),
+        }
+    }
 }
 
 /// Rows of one trajectory that are enough to tell how noisy and how fast it is.
@@ -103,6 +130,7 @@ impl Survey {
             dropped: runs.dropped(),
             relative_noise,
             lag: lags.min().unwrap_or(1),
+            steps: Steps::of(&time[0]),
             constant,
             noise,
         })

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use ell0::{equation::Dynamics, features::Library};
 use ell0_data::{
-    derivative::Wanted,
+    derivative::{Derivative, Wanted},
     evidence::{Evidence, Question},
     frame::Frame,
     runs::{Roles, Runs},
-    survey::Survey,
+    survey::{Steps, Survey},
     table::{ReadOptions, Table},
 };
 use serde::{Deserialize, Serialize};
@@ -184,6 +184,37 @@ pub(crate) fn time_column(
     }
 }
 
+/// A step so many times longer than all but one in twenty is a gap in the measurements, not a part of their rhythm.
+const GAP: f64 = 4.0;
+
+/// The next row of a discrete law is one usual step away, give or take a half.
+const NEXT: f64 = 1.5;
+
+/// Lets nothing be joined over a gap: neither differences nor bumps, nor the two rows of a pair.
+pub(crate) fn respect_gaps(
+    roles: &mut Roles,
+    survey: &Survey,
+    dynamics: Dynamics,
+    derivative: Derivative,
+) -> Result<()> {
+    let Steps { usual, most } = survey.steps;
+    let timed = roles.time.is_some() && usual > 0.0;
+    match dynamics {
+        Dynamics::Regression => {}
+        Dynamics::Continuous => {
+            roles.split_at_gaps = matches!(derivative, Derivative::Weak { .. });
+            roles.longest_step = timed.then_some(GAP * most);
+        }
+        Dynamics::Discrete => {
+            if timed && most > NEXT * usual {
+                return Err(Error::UnevenSteps { usual, most });
+            }
+            roles.longest_step = timed.then_some(NEXT * usual);
+        }
+    }
+    Ok(())
+}
+
 /// Data looked at once: what they are and how they are worked on.
 pub(crate) struct Prepared<'a> {
     pub question: Question,
@@ -238,13 +269,14 @@ impl DataSettings {
         };
         // A library that does not suit the columns is found out before anything is read.
         self.library.features(&inputs)?;
-        let roles = Roles {
+        let mut roles = Roles {
             inputs: inputs.clone(),
             targets: if regression { targets.clone() } else { vec![] },
             time: time_column(source, self.time.as_ref(), self.dt, dynamics, &inputs)?,
             dt: self.dt,
             trajectory: self.trajectory.clone(),
             split_at_gaps: dynamics == Dynamics::Discrete,
+            longest_step: None,
         };
         let options = ReadOptions {
             drop_missing: self.drop_missing,
@@ -263,6 +295,7 @@ impl DataSettings {
             dynamics,
             derivative: self.derivative.decide(survey.relative_noise, survey.lag),
         };
+        respect_gaps(&mut roles, &survey, dynamics, question.derivative)?;
         let needed = question.recipe().rows_needed();
         if survey.shortest < needed {
             return Err(Error::TooShort {

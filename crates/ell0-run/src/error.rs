@@ -49,6 +49,16 @@ pub enum Error {
         /// The column.
         column: String,
     },
+    /// A discrete law of rows at uneven times.
+    #[error(
+        "rows are {usual} apart as a rule, but {most} in one case of twenty: a discrete law needs even steps; a law of rates of change does not"
+    )]
+    UnevenSteps {
+        /// The usual time between rows.
+        usual: f64,
+        /// That of the longest twentieth.
+        most: f64,
+    },
     /// A trajectory that is too short.
     #[error("a trajectory has only {rows} rows; {} needs {needed}: leave it out, or choose another way", derivative.map_or("a discrete law".to_string(), |d| format!("the derivative {d}")))]
     TooShort {

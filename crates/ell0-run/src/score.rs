@@ -13,7 +13,7 @@ use ell0_data::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    data::{Source, refuse_twice, time_column},
+    data::{Source, refuse_twice, respect_gaps, time_column},
     error::{Error, Result},
 };
 
@@ -108,12 +108,13 @@ impl ScoreSettings {
         } else {
             names.iter().chain(&controls).cloned().collect()
         };
-        let roles = Roles {
+        let mut roles = Roles {
             targets: if regression { names.clone() } else { vec![] },
             time: time_column(source, self.time.as_ref(), self.dt, dynamics, &inputs)?,
             dt: self.dt,
             trajectory: self.trajectory.clone(),
             split_at_gaps: dynamics == Dynamics::Discrete,
+            longest_step: None,
             inputs,
         };
         let options = ReadOptions {
@@ -128,6 +129,7 @@ impl ScoreSettings {
             inputs: roles.inputs.len(),
             targets: names.len(),
         };
+        respect_gaps(&mut roles, &survey, dynamics, recipe.derivative)?;
         if survey.shortest < recipe.rows_needed() {
             return Err(Error::Unsuitable(format!(
                 "a trajectory has only {} rows; {} are needed to compare this model with",

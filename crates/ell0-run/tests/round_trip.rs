@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use ell0::rng::Stream;
 use ell0_control::agent::TrainConfig;
 use ell0_data::frame::Frame;
 use ell0_run::{
-    AgentSettings, Analysis, AnalyzeSettings, DataSettings, Discovery, FigureSettings, Figures,
-    FitSettings, ModelsRun, ModelsSettings, Page, Place, Run, Silent, Site, Subject, Task,
-    TrainSettings, TrainingRun,
+    AgentSettings, Analysis, AnalyzeSettings, DataSettings, Discovery, Error, FigureSettings,
+    Figures, FitSettings, Kind, ModelsRun, ModelsSettings, Page, Place, Run, Silent, Site, Subject,
+    Task, TrainSettings, TrainingRun,
 };
 
 /// A damped oscillator.
@@ -99,6 +100,57 @@ fn units_do_not_matter_unless_they_are_absurd() {
         let error = error.expect_err("no law").to_string();
         let words = ["squares vanish", "at most 1e100"];
         assert!(words.iter().any(|w| error.contains(w)), "{factor}: {error}");
+    }
+}
+
+/// x = e^(−0.2t)·cos 3t and its rate, with a little noise and 4 of 20 seconds absent: nothing is learned through the hole.
+#[test]
+fn no_law_goes_through_a_hole() {
+    for noise in [0.0, 0.002] {
+        let mut rng = Stream::new(3).at(0);
+        let t: Vec<f64> = (0..2000).map(|k| 0.01 * f64::from(k)).collect();
+        let t: Vec<f64> = t.into_iter().filter(|t| !(7.0..11.0).contains(t)).collect();
+        let mut column = |value: &dyn Fn(f64) -> f64| -> Vec<f64> {
+            t.iter().map(|t| value(*t) + noise * rng.normal()).collect()
+        };
+        let x = column(&|t| (-0.2 * t).exp() * (3.0 * t).cos());
+        let y = column(&|t| (-0.2 * t).exp() * (3.0 * t).sin());
+        let table = Frame::new([("t", t.clone()), ("x", x), ("y", y)]);
+        let mut settings = fit();
+        settings.data.states = vec!["x".into(), "y".into()];
+        let found = settings.run_on(&[table], &Silent).expect("a law");
+        assert_eq!(found.data.gaps, 1);
+        let law = &found.equations[0].terms;
+        let names: Vec<&str> = law.iter().map(|t| t.feature.as_str()).collect();
+        assert_eq!(names, ["x", "y"], "{}", found.model.text(4));
+        for (term, truth) in law.iter().zip([-0.2, -3.0]) {
+            let far = (term.coefficient - truth).abs();
+            assert!(far < 0.01, "{}", found.model.text(4));
+        }
+        // A discrete law makes no pair over the hole.
+        settings.data.dynamics = Kind::Discrete;
+        let table = Frame::new([
+            ("t", t.clone()),
+            ("x", t.iter().map(|t| t.cos()).collect()),
+            ("y", t.iter().map(|t| t.sin()).collect()),
+        ]);
+        let found = settings.run_on(&[table], &Silent).expect("a law");
+        assert_eq!(
+            (found.data.gaps, found.data.fitted_rows),
+            (1, t.len() as u64 - 2)
+        );
+        // Times at random are no steps.
+        let mut time = 0.0;
+        let random: Vec<f64> = t
+            .iter()
+            .map(|_| {
+                time += -rng.uniform().max(1e-9).ln();
+                time
+            })
+            .collect();
+        let table = Frame::new([("t", random), ("x", t.clone()), ("y", t.clone())]);
+        let error = settings.run_on(&[table], &Silent);
+        assert!(matches!(error, Err(Error::UnevenSteps { .. })), "{error:?}");
     }
 }
 

@@ -40,6 +40,10 @@ fn data(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
     if data.dropped > 0 {
         write!(out, ", {} rows with missing cells left out", data.dropped)?;
     }
+    if data.gaps > 0 {
+        let gaps = if data.gaps == 1 { "gap" } else { "gaps" };
+        write!(out, ", {} {gaps} over which nothing is joined", data.gaps)?;
+    }
     if let Some(noise) = data.noise {
         write!(
             out,

@@ -41,6 +41,9 @@ pub struct Evidence {
     pub derivative: Derivative,
     /// What was seen of the data first.
     pub survey: Survey,
+    /// Gaps within trajectories, over which nothing was joined.
+    #[serde(default)]
+    pub gaps: u64,
     /// Sums of the squared errors of the targets themselves.
     errors: Vec<f64>,
     errors_of: u64,
@@ -154,6 +157,7 @@ impl Evidence {
             dynamics: question.dynamics,
             derivative: question.derivative,
             survey,
+            gaps: runs.gaps(),
             errors,
             errors_of,
             groups: groups.filter_map(|(k, s)| Some((k, s?))).collect(),

@@ -39,6 +39,8 @@ pub struct DataSummary {
     pub trajectories: usize,
     /// Rows left out because of missing cells.
     pub dropped: u64,
+    /// Gaps within trajectories, over which nothing was joined.
+    pub gaps: u64,
     /// What the law gives.
     pub dynamics: Dynamics,
     /// The largest noise on a state, relative to the state's deviation; none where there are no states over time.
@@ -109,6 +111,7 @@ impl DataSummary {
             rows: surveys().map(|s| s.rows).sum(),
             trajectories: surveys().map(|s| s.trajectories).sum(),
             dropped: surveys().map(|s| s.dropped).sum(),
+            gaps: evidence.iter().map(|e| e.gaps).sum(),
             dynamics,
             noise: (dynamics == Dynamics::Continuous).then_some(noise),
             derivatives,
