@@ -1,7 +1,7 @@
 //! `ell0 train`: control policies, learned by acting.
 
 use std::{
-    io::{Write, stdout},
+    io::{StdoutLock, Write, stdout},
     path::PathBuf,
 };
 
@@ -172,18 +172,28 @@ impl Train {
         };
         let run = run.map_err(|e| goes_on(e, "train", &site))?;
         drop(bars);
-        let mut screen = stdout().lock();
-        if self.json {
-            return table::json(&mut screen, &run.rows());
-        }
-        print(&mut screen, &run)?;
-        writeln!(
-            screen,
-            "Policies, results, metrics, events for TensorBoard and figures are in {}",
-            site.folder.display()
-        )?;
-        Ok(())
+        show(&run, &site, self.json, print)
     }
+}
+
+/// Shows what a training left, as JSON or as `print` does.
+pub fn show(
+    run: &TrainingRun,
+    site: &Site,
+    json: bool,
+    print: fn(&mut StdoutLock<'static>, &TrainingRun) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut screen = stdout().lock();
+    if json {
+        return table::json(&mut screen, &run.rows());
+    }
+    print(&mut screen, run)?;
+    writeln!(
+        screen,
+        "Policies, results, metrics, events for TensorBoard and figures are in {}",
+        site.folder.display()
+    )?;
+    Ok(())
 }
 
 /// Says so where gates cost nothing in all of the training.

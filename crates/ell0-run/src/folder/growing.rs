@@ -52,20 +52,14 @@ impl Site {
         may_throw_away: impl FnOnce(&Path) -> Result<()>,
     ) -> Result<Lock> {
         let folder = &self.folder;
-        if folder.exists() {
-            if !folder.is_dir() {
-                return Err(Error::NotAFolder(folder.clone()));
-            }
-            if !self.replace && !is_empty(folder) {
+        if folder.exists() && !folder.is_dir() {
+            return Err(Error::NotAFolder(folder.clone()));
+        }
+        if folder.exists() && !is_empty(folder) {
+            if !self.replace {
                 return Err(Error::FolderExists(folder.clone()));
             }
-            let nothing = |_: &Path| Ok(());
-            let checked = if is_empty(folder) {
-                nothing(folder)
-            } else {
-                may_throw_away(folder)
-            };
-            checked.map_err(|error| match error {
+            may_throw_away(folder).map_err(|error| match error {
                 Error::NoRun { .. } | Error::Damaged { .. } => Error::About {
                     what: "only folders of runs are replaced".into(),
                     source: Box::new(error),

@@ -8,6 +8,7 @@
 mod comparison;
 mod data;
 mod figures;
+mod model_result;
 mod models;
 mod models_figure;
 mod models_page;
@@ -18,8 +19,8 @@ mod whole;
 pub use comparison::{ModelEpoch, ModelsRun, ModelsSettings};
 pub use data::ENVIRONMENT;
 pub use figures::{DrawnFigures, FigureNumbers, FigureSettings, Figures};
+pub use model_result::ModelResult;
 pub use models::{Kind, Task, Terms};
 pub(crate) use models_page::error_text;
-pub use one_model::ModelResult;
 pub use policy::{PolicySettings, published_return};
 pub use whole::{Stage, StageResult, Tutorial, TutorialRun, TutorialSettings};

@@ -1,9 +1,6 @@
 //! `ell0 tutorial policy`.
 
-use std::{
-    io::{Write, stdout},
-    path::PathBuf,
-};
+use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 use ell0_run::{
@@ -11,10 +8,10 @@ use ell0_run::{
 };
 
 use crate::{
-    commands::train::{equations, goes_on},
+    commands::train::{equations, goes_on, show},
     options::{command_line, in_runs},
     progress::Bars,
-    table::{self, new_table, or_dash},
+    table::{new_table, or_dash},
 };
 
 #[derive(Args)]
@@ -83,17 +80,7 @@ impl Policy {
         };
         let run = run.map_err(|e| goes_on(e, COMMAND, &site))?;
         drop(bars);
-        let mut screen = stdout().lock();
-        if self.json {
-            return table::json(&mut screen, &run.rows());
-        }
-        print_policies(&mut screen, &run)?;
-        writeln!(
-            screen,
-            "Policies, results, metrics, events for TensorBoard and figures are in {}",
-            site.folder.display()
-        )?;
-        Ok(())
+        show(&run, &site, self.json, print_policies)
     }
 }
 
