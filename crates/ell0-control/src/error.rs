@@ -149,6 +149,17 @@ pub enum Error {
     /// A model that is no law of states on its own.
     #[error("this model is no law of states: it does not say how its inputs change")]
     NotALaw,
+    /// Whoever watched asked to stop.
+    #[error("stopped")]
+    Stopped,
+    /// A law of too many states to be analysed.
+    #[error("the law has {states} states; an analysis takes at most {most}")]
+    TooManyStates {
+        /// Its states.
+        states: usize,
+        /// What would be allowed.
+        most: usize,
+    },
     /// A law whose target is not one of its inputs.
     #[error("the target `{target}` is not one of the inputs")]
     NotAState {

@@ -33,6 +33,18 @@ pub enum Error {
         /// What is wrong and what would be right.
         reason: String,
     },
+    /// A library whose statistics no usual computer holds.
+    #[error(
+        "the library has {terms} terms; their statistics in {groups} groups of rows would take {gigabytes:.1} GB, and at most 1 GB is taken: lower the degree, or restrict the inputs"
+    )]
+    LargeLibrary {
+        /// Its terms.
+        terms: usize,
+        /// Groups of rows, each with statistics of its own.
+        groups: usize,
+        /// What they would take.
+        gigabytes: f64,
+    },
     /// A column that is not there.
     #[error("{}: there is no column `{column}`{}", path.display(), nearest.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
     Column {

@@ -32,7 +32,7 @@
 //! let found = FitSettings { data, ..FitSettings::default() }.run_on(&[table], &Silent)?;
 //! assert_eq!(found.model.text(2), "x' = 1*v\nv' = -4*x - 0.2*v");
 //!
-//! let analyzed = analyze_law(&found.model, &[])?;
+//! let analyzed = analyze_law(&found.model, &[], &Silent)?;
 //! let ell0_run::Findings::Law(law) = &analyzed.analysis.findings else { unreachable!() };
 //! assert!(law.equilibria[0].stable);
 //!

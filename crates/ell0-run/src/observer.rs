@@ -77,6 +77,9 @@ impl Observer for Timed {
     }
 }
 
+/// Steps of [`Task::beat`] that are told together.
+const BEATS: u64 = 16;
+
 /// A task that counts its steps for an observer, and remembers whether it was asked to stop.
 pub(crate) struct Task<'a> {
     observer: &'a dyn Observer,
@@ -108,6 +111,21 @@ impl<'a> Task<'a> {
         let step = self.done.fetch_add(steps, Ordering::Relaxed) + steps;
         let (task, note) = (self.name, "");
         self.tell(Event::Reached { task, step, note });
+    }
+
+    /// One more step is done; whether to go on. Steps that take no time are told together.
+    pub fn beat(&self) -> bool {
+        let step = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if step.is_multiple_of(BEATS) {
+            let (task, note) = (self.name, "");
+            self.tell(Event::Reached { task, step, note });
+        }
+        !self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// The task is over; an error if the observer asked to stop.
+    pub fn end(self) -> Result<()> {
+        self.go_on()
     }
 
     /// An error if the observer asked to stop.

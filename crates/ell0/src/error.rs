@@ -72,7 +72,7 @@ pub enum Error {
         expected: String,
     },
     /// A text that cannot be read.
-    #[error("cannot read {what}: expected {expected} here\n    {text}\n    {marker}^", marker = " ".repeat(text.chars().count().min(text[..*place].chars().count())))]
+    #[error("cannot read {what}: expected {expected} here\n    {}", marked(text, *place))]
     Syntax {
         /// What the text should be.
         what: &'static str,
@@ -116,6 +116,56 @@ pub enum Error {
         /// The system's answer.
         source: std::io::Error,
     },
+}
+
+/// Most characters of a foreign text in a message.
+const SHOWN: usize = 80;
+
+/// A foreign text between backticks for a message: cut if it is long, control characters escaped.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    format!("`{}`", shortened(text))
+}
+
+/// The same without backticks.
+#[must_use]
+pub fn shortened(text: &str) -> String {
+    let mut out: String = text.chars().take(SHOWN).map(visible).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+/// A character that cannot do anything to a terminal.
+fn visible(c: char) -> String {
+    // Marks that change the direction of what follows count, too: they make a message read as something else.
+    let hidden = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+    if c.is_control() || hidden {
+        c.escape_default().to_string()
+    } else {
+        c.to_string()
+    }
+}
+
+/// The part of a text around a place, in bytes, with a mark below it.
+fn marked(text: &str, place: usize) -> String {
+    let whole = |at: &usize| text.is_char_boundary(*at);
+    let place = (0..=place.min(text.len())).rev().find(whole).unwrap_or(0);
+    let (before, after) = text.split_at(place);
+    let cut_before = before.chars().count().saturating_sub(SHOWN / 2);
+    let from: String = before.chars().skip(cut_before).map(visible).collect();
+    let to: String = after.chars().take(SHOWN / 2).map(visible).collect();
+    let (left, right) = (
+        if cut_before > 0 { "…" } else { "" },
+        if after.chars().nth(SHOWN / 2).is_some() {
+            "…"
+        } else {
+            ""
+        },
+    );
+    let indent = " ".repeat(left.chars().count() + from.chars().count());
+    format!("{left}{from}{to}{right}\n    {indent}^")
 }
 
 impl Error {

@@ -73,6 +73,9 @@ impl Default for TrainConfig {
     }
 }
 
+/// More episodes, or more updates after each of them, are a slip of the finger.
+const MOST: u64 = 10_000_000;
+
 impl TrainConfig {
     /// The policy that these settings ask for.
     pub fn kind(&self) -> Result<ActorKind> {
@@ -88,6 +91,17 @@ impl TrainConfig {
         for (name, value) in [("exploration", self.exploration), ("lambda", self.lambda)] {
             let ok = value >= 0.0 && value.is_finite();
             require_parameter(name, value, ok, "it must be finite and not negative")?;
+        }
+        for (name, value) in [
+            ("episodes", self.episodes),
+            ("random_episodes", self.random_episodes),
+            ("updates_after", self.updates_after),
+            ("lambda_from", self.lambda_from),
+            ("lambda_full", self.lambda_full),
+            ("updates", self.updates),
+        ] {
+            let ok = value <= MOST;
+            require_parameter(name, value as f64, ok, "at most 10,000,000")?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use super::{
     linear,
     map::Map,
     plant::Plant,
+    pulse::Pulse,
     value::{Complex, Matrix, Stability},
 };
 
@@ -86,13 +87,13 @@ fn classify(map: &Map, state: Vec<f64>) -> Option<Equilibrium> {
     })
 }
 
-/// Equilibria within the plant's bounds, by Newton's method from many starts: the stable ones first.
+/// Equilibria within the plant's bounds, by Newton's method from many starts: the stable ones first. The pulse beats at every start.
 #[must_use]
-pub fn equilibria(plant: &Plant, map: &Map) -> Vec<Equilibrium> {
+pub fn equilibria(plant: &Plant, map: &Map, pulse: Pulse) -> Vec<Equilibrium> {
     let stream = Stream::new(0).split("equilibria");
     let mut found: Vec<Equilibrium> = Vec::new();
     let middle = vec![0.0; plant.states.len()];
-    for k in 0..STARTS {
+    for k in (0..STARTS).take_while(|_| pulse()) {
         let mut rng = stream.at(k);
         let start: Vec<f64> = match k {
             0 => middle.clone(),

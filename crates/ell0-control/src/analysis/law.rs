@@ -2,7 +2,7 @@
 
 use ell0::{
     equation::{
-        Dynamics, Expression, Model,
+        Dynamics, Expression, Model, Shared,
         integrate::{Method, RungeKutta4},
     },
     rng::Stream,
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     linear::{self, Rows},
+    pulse::Pulse,
     value::{Complex, Stability},
 };
 use crate::error::{Error, Result};
@@ -27,12 +28,26 @@ pub struct FixedPoint {
     pub stability: Stability,
 }
 
+/// Starts of the search for fixed points.
+pub const STARTS: u64 = 2000;
+
+/// More states than this make matrices that nobody waits for.
+const MOST_STATES: usize = 1000;
+
+/// Room for rates and slopes at one state after another.
+#[derive(Default)]
+struct Room {
+    row: Vec<f64>,
+    steps: Vec<f64>,
+    values: Vec<f64>,
+}
+
 /// A law of states with its derivatives.
 #[derive(Clone, Debug)]
 pub struct Law {
     dynamics: Dynamics,
-    rates: Vec<Expression>,
-    slopes: Vec<Vec<Expression>>,
+    /// Every rate, followed by its derivatives by all states.
+    rates: Shared,
     /// Where each state stands among the inputs.
     places: Vec<usize>,
     inputs: usize,
@@ -44,6 +59,13 @@ impl Law {
         if model.dynamics() == Dynamics::Regression {
             return Err(Error::NotALaw);
         }
+        let states = model.targets().count();
+        if states > MOST_STATES {
+            return Err(Error::TooManyStates {
+                states,
+                most: MOST_STATES,
+            });
+        }
         let places: Vec<usize> = model
             .targets()
             .map(|t| {
@@ -51,17 +73,9 @@ impl Law {
                 at.ok_or_else(|| Error::NotAState { target: t.into() })
             })
             .collect::<Result<_>>()?;
-        let slopes = model
-            .expressions()
-            .map(|e| {
-                let by = |k: &usize| Ok(e.derivative(&model.inputs()[*k])?);
-                places.iter().map(by).collect::<Result<Vec<_>>>()
-            })
-            .collect::<Result<_>>()?;
         Ok(Law {
             dynamics: model.dynamics(),
-            rates: model.expressions().cloned().collect(),
-            slopes,
+            rates: Shared::gradients(model.expressions().map(Expression::root), &places),
             places,
             inputs: model.inputs().len(),
         })
@@ -72,35 +86,31 @@ impl Law {
         self.places.len()
     }
 
-    fn row(&self, state: &[f64]) -> Vec<f64> {
-        let mut row = vec![0.0; self.inputs];
-        self.places
-            .iter()
-            .zip(state)
-            .for_each(|(&k, x)| row[k] = *x);
-        row
+    /// The rates at a state, and the Jacobian there.
+    fn linear(&self, state: &[f64], room: &mut Room) -> (Vec<f64>, Rows) {
+        self.rates_at(state, room);
+        let parts = room.values.chunks_exact(self.states() + 1);
+        parts.map(|part| (part[0], part[1..].to_vec())).unzip()
     }
 
-    fn rate(&self, state: &[f64]) -> Vec<f64> {
-        let row = self.row(state);
-        self.rates.iter().map(|e| e.evaluate_row(&row)).collect()
+    /// Rates and slopes at a state, into the room; inputs that are no states are 0.
+    fn rates_at(&self, state: &[f64], room: &mut Room) {
+        room.row.resize(self.inputs, 0.0);
+        for (&place, x) in self.places.iter().zip(state) {
+            room.row[place] = *x;
+        }
+        let (row, steps, values) = (&room.row, &mut room.steps, &mut room.values);
+        self.rates.values_into(row, steps, values);
     }
 
-    fn jacobian(&self, state: &[f64]) -> Rows {
-        let row = self.row(state);
-        self.slopes
-            .iter()
-            .map(|slopes| slopes.iter().map(|e| e.evaluate_row(&row)).collect())
-            .collect()
-    }
-
-    /// Fixed points, by Newton's method from starts of many sizes up to `scale`.
-    pub fn fixed_points(&self, scale: f64) -> Vec<FixedPoint> {
+    /// Fixed points, by Newton's method from so many starts of many sizes up to `scale`. The pulse beats at every start.
+    pub fn fixed_points(&self, scale: f64, pulse: Pulse) -> Vec<FixedPoint> {
         let n = self.states();
         let stream = Stream::new(0).split("fixed points");
         let map = self.dynamics == Dynamics::Discrete;
+        let mut room = Room::default();
         let mut found: Vec<FixedPoint> = Vec::new();
-        for k in 0..2000 {
+        for k in (0..STARTS).take_while(|_| pulse()) {
             let mut rng = stream.at(k);
             let size = scale * 10f64.powf(-3.0 * rng.uniform());
             let mut x: Vec<f64> = (0..n)
@@ -114,8 +124,7 @@ impl Law {
                 .collect();
             let mut done = false;
             for _ in 0..60 {
-                let mut residual = self.rate(&x);
-                let mut slopes = self.jacobian(&x);
+                let (mut residual, mut slopes) = self.linear(&x, &mut room);
                 if map {
                     (0..n).for_each(|k| {
                         residual[k] -= x[k];
@@ -132,12 +141,10 @@ impl Law {
                     break;
                 }
             }
-            let residual: f64 = {
-                let rate = self.rate(&x);
-                (0..n)
-                    .map(|k| (rate[k] - if map { x[k] } else { 0.0 }).abs())
-                    .fold(0.0, f64::max)
-            };
+            let (rate, _) = self.linear(&x, &mut room);
+            let residual = (0..n)
+                .map(|k| (rate[k] - if map { x[k] } else { 0.0 }).abs())
+                .fold(0.0, f64::max);
             let size = x.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
             let inside = x.iter().all(|v| v.abs() <= 10.0 * scale) && residual < 1e-9 * size;
             let known = found.iter().any(|p| {
@@ -154,7 +161,7 @@ impl Law {
                     *v = 0.0
                 }
             });
-            if let Some(eigenvalues) = linear::eigenvalues(&self.jacobian(&x)) {
+            if let Some(eigenvalues) = linear::eigenvalues(&self.linear(&x, &mut room).1) {
                 let beyond = |z: &Complex| if map { z.abs() - 1.0 } else { z.re };
                 let largest = eigenvalues
                     .iter()
@@ -183,43 +190,45 @@ impl Law {
         found
     }
 
-    /// How a state and a tangent at it change, one after the other: the law, and its Jacobian times the tangent. For a map, where they go. `row` is room for the inputs.
-    fn flow(&self, at: &[f64], row: &mut [f64], out: &mut [f64]) {
+    /// How a state and a tangent at it change, one after the other: the law, and its Jacobian times the tangent. For a map, where they go.
+    fn flow(&self, at: &[f64], room: &mut Room, out: &mut [f64]) {
         let n = self.states();
         let (state, tangent) = at.split_at(n);
         let (rate, turned) = out.split_at_mut(n);
-        self.places
-            .iter()
-            .zip(state)
-            .for_each(|(&k, x)| row[k] = *x);
-        for ((rate, turned), (law, slopes)) in rate
-            .iter_mut()
-            .zip(turned)
-            .zip(self.rates.iter().zip(&self.slopes))
-        {
-            *rate = law.evaluate_row(row);
-            let products = slopes.iter().zip(tangent);
-            *turned = products.map(|(a, v)| a.evaluate_row(row) * v).sum();
+        self.rates_at(state, room);
+        let parts = room.values.chunks_exact(n + 1);
+        for ((rate, turned), part) in rate.iter_mut().zip(turned).zip(parts) {
+            *rate = part[0];
+            *turned = part[1..].iter().zip(tangent).map(|(a, v)| a * v).sum();
         }
     }
 
     /// The largest Lyapunov exponent from an initial state, after a tenth of the steps to forget it: the mean rate at which neighbours part, per unit of time or per step. None if
-    /// the trajectory leaves every bound.
-    pub fn largest_exponent(&self, initial: &[f64], dt: f64, steps: usize) -> Option<f64> {
+    /// the trajectory leaves every bound. The pulse beats at every step.
+    pub fn largest_exponent(
+        &self,
+        initial: &[f64],
+        dt: f64,
+        steps: usize,
+        pulse: Pulse,
+    ) -> Option<f64> {
         let n = self.states();
         let map = self.dynamics == Dynamics::Discrete;
         // The state, and a tangent at it in no special direction.
         let mut at = initial.to_vec();
         at.resize(n, 0.0);
         at.extend((0..n).map(|k| 1.0 / (1.0 + k as f64)));
-        let (mut next, mut row) = (vec![0.0; 2 * n], vec![0.0; self.inputs]);
+        let (mut next, mut room) = (vec![0.0; 2 * n], Room::default());
         let mut method = RungeKutta4::new(2 * n);
         let (mut sum, mut counted) = (0.0, 0);
         for step in 0..steps {
+            if !pulse() {
+                return None;
+            }
             if map {
-                self.flow(&at, &mut row, &mut next);
+                self.flow(&at, &mut room, &mut next);
             } else {
-                let mut law = |x: &[f64], _: f64, out: &mut [f64]| self.flow(x, &mut row, out);
+                let mut law = |x: &[f64], _: f64, out: &mut [f64]| self.flow(x, &mut room, out);
                 method.step(&mut law, &at, 0.0, dt, &mut next);
             }
             std::mem::swap(&mut at, &mut next);

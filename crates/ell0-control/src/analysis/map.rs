@@ -1,15 +1,16 @@
 //! Discrete maps in closed form, x⁺ = F(x), with exact derivatives.
 
-use ell0::equation::{Arithmetic, Interval, Node};
+use ell0::equation::{Arithmetic, Interval, Node, Shared};
 
 use super::value::Range;
 
 /// A value that is computed from those before it, and brought into a range.
 #[derive(Clone, Debug)]
 struct Assignment {
-    node: Node,
-    /// Derivatives by the values before it that it depends on.
-    slopes: Vec<(usize, Node)>,
+    /// The value and its derivatives by the values before it.
+    program: Shared,
+    /// Those that it depends on.
+    depends: Vec<usize>,
     range: Option<Range>,
 }
 
@@ -33,13 +34,12 @@ impl Map {
     /// Appends a value; its index.
     pub(super) fn assign(&mut self, node: Node, range: Option<Range>) -> usize {
         let index = self.inputs + self.assignments.len();
-        let slopes = (0..index)
-            .map(|k| (k, node.derivative(k)))
-            .filter(|(_, slope)| *slope != Node::Number(0.0))
-            .collect();
+        let before: Vec<usize> = (0..index).collect();
+        let program = Shared::gradients([&node], &before);
+        let depends = (0..index).filter(|k| !program.is_zero(k + 1)).collect();
         self.assignments.push(Assignment {
-            node,
-            slopes,
+            program,
+            depends,
             range,
         });
         index
@@ -58,8 +58,9 @@ impl Map {
     fn values<T: Arithmetic>(&self, inputs: &[T]) -> Vec<T> {
         let mut values = Vec::with_capacity(self.inputs + self.assignments.len());
         values.extend_from_slice(inputs);
+        let mut room = Vec::new();
         for assignment in &self.assignments {
-            let mut value = assignment.node.value(&values);
+            let mut value = assignment.program.first(&values, &mut room);
             if let Some(Range { low, high }) = assignment.range {
                 value = value.clamp(low, high);
             }
@@ -77,16 +78,16 @@ impl Map {
     /// Whether the map has a value everywhere on a box, and no jump there.
     pub fn is_continuous(&self, inputs: &[Interval]) -> bool {
         let values = self.values(inputs);
-        let mut nodes = self.assignments.iter().map(|a| &a.node);
-        nodes.all(|node| node.is_continuous(&values))
+        let mut programs = self.assignments.iter().map(|a| &a.program);
+        programs.all(|program| program.is_continuous(&values))
     }
 
     /// Whether the map has derivatives at a state.
     pub fn is_smooth(&self, inputs: &[f64]) -> bool {
         let points: Vec<Interval> = inputs.iter().map(|x| Interval::point(*x)).collect();
         let values = self.values(&points);
-        let mut nodes = self.assignments.iter().map(|a| &a.node);
-        nodes.all(|node| node.is_smooth(&values))
+        let mut programs = self.assignments.iter().map(|a| &a.program);
+        programs.all(|program| program.is_smooth(&values))
     }
 
     /// The values at these indices and their derivatives by all inputs, row by row.
@@ -100,12 +101,15 @@ impl Map {
                 .collect()
         };
         let mut slopes: Vec<Vec<T>> = (0..n).map(unit).collect();
+        let (mut room, mut gradient) = (Vec::new(), Vec::new());
         for assignment in &self.assignments {
-            let mut value = assignment.node.value(&values);
+            let program = &assignment.program;
+            program.values_into(&values, &mut room, &mut gradient);
+            let mut value = gradient[0];
             let mut row = vec![T::number(0.0); n];
-            for (k, slope) in &assignment.slopes {
-                let slope = slope.value(&values);
-                for (sum, below) in row.iter_mut().zip(&slopes[*k]) {
+            for &k in &assignment.depends {
+                let slope = gradient[k + 1];
+                for (sum, below) in row.iter_mut().zip(&slopes[k]) {
                     *sum = sum.add(slope.multiply(*below));
                 }
             }

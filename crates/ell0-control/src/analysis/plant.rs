@@ -41,7 +41,7 @@ pub struct Action {
 /// What is to be controlled, in closed form.
 ///
 /// ```
-/// use ell0_control::analysis::{Plant, Range, equilibria};
+/// use ell0_control::analysis::{Plant, Range, equilibria, on};
 /// use ell0_control::policy::policy_from_text;
 ///
 /// let plant = Plant::builder()
@@ -53,7 +53,7 @@ pub struct Action {
 ///     .next("x", "x + 0.1*v")
 ///     .build()?;
 /// let policy = policy_from_text("-3*x - 2*v", &plant.observation_names(), &plant.action_names())?;
-/// let found = equilibria(&plant, &plant.closed(&policy, 1.0)?);
+/// let found = equilibria(&plant, &plant.closed(&policy, 1.0)?, &on);
 /// assert_eq!(found[0].state, [0.0, 0.0]);
 /// # Ok::<(), ell0_control::Error>(())
 /// ```

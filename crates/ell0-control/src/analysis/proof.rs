@@ -10,7 +10,7 @@ use ell0::equation::{Arithmetic, Interval};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{linear, map::Map, not_proved::NotProved, value::Matrix};
+use super::{linear, map::Map, not_proved::NotProved, pulse::Pulse, value::Matrix};
 
 /// What is to be proved: V falls on {V ≤ level}.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +50,7 @@ const SMALLEST: f64 = 1e-6;
 struct Prover<'a> {
     map: &'a Map,
     claim: &'a Claim,
+    pulse: Pulse<'a>,
     /// Half the widths of the whole set, and of the box around x* that has its own proof.
     reach: Vec<f64>,
     inner: Vec<f64>,
@@ -124,9 +125,9 @@ fn reach(claim: &Claim) -> Option<Vec<f64>> {
     (0..n).map(one).collect()
 }
 
-/// Proves a claim, or says why it could not, with at most so many boxes.
+/// Proves a claim, or says why it could not, with at most so many boxes. The pulse beats at every box.
 #[must_use]
-pub fn prove(map: &Map, claim: &Claim, most_boxes: u64) -> Verdict {
+pub fn prove(map: &Map, claim: &Claim, most_boxes: u64, pulse: Pulse) -> Verdict {
     let n = claim.centre.len();
     let shape = claim.p.rows().len() == n && claim.p.rows().iter().all(|row| row.len() == n);
     let symmetric = shape && (0..n).all(|i| (0..i).all(|j| claim.p[i][j] == claim.p[j][i]));
@@ -142,6 +143,7 @@ pub fn prove(map: &Map, claim: &Claim, most_boxes: u64) -> Verdict {
     let mut prover = Prover {
         map,
         claim,
+        pulse,
         inner: vec![0.0; n],
         reach,
         boxes: AtomicU64::new(0),
@@ -270,7 +272,8 @@ impl Prover<'_> {
         let mut smallest = 1f64;
         let mut stack = vec![start];
         while let Some(sides) = stack.pop() {
-            if self.over.load(Ordering::Relaxed) {
+            if self.over.load(Ordering::Relaxed) || !(self.pulse)() {
+                self.over.store(true, Ordering::Relaxed);
                 return Part::Open(NotProved::Stopped);
             }
             if self.boxes.fetch_add(1, Ordering::Relaxed) >= self.most_boxes {

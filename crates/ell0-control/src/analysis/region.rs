@@ -11,6 +11,7 @@ use super::{
     not_proved::NotProved,
     plant::Plant,
     proof::{Claim, Verdict, prove},
+    pulse::Pulse,
     value::Matrix,
 };
 
@@ -194,11 +195,12 @@ fn best_matrix(samples: &Samples, equilibrium: &Equilibrium) -> Option<Rows> {
     best.map(|b| b.2)
 }
 
-/// The largest level set that can be proved, or why there is none.
+/// The largest level set that can be proved, or why there is none. The pulse beats at every box of a proof.
 pub fn proved_region(
     plant: &Plant,
     map: &Map,
     equilibrium: &Equilibrium,
+    pulse: Pulse,
 ) -> Result<ProvedRegion, NotProved> {
     if !equilibrium.is_stable() {
         return Err(NotProved::NotStable);
@@ -212,7 +214,7 @@ pub fn proved_region(
         plain_matrix(&few, equilibrium),
     ];
     for p in matrices.into_iter().flatten() {
-        match largest_level(map, equilibrium, &p, many.level(&p)) {
+        match largest_level(map, equilibrium, &p, many.level(&p), pulse) {
             Ok(region) => return Ok(region),
             Err(why) => reason = why,
         }
@@ -234,6 +236,7 @@ fn largest_level(
     equilibrium: &Equilibrium,
     p: &Rows,
     sampled_level: f64,
+    pulse: Pulse,
 ) -> Result<ProvedRegion, NotProved> {
     let inverse = linear::inverse(p).ok_or(NotProved::Singular)?;
     let (mut left, mut reason) = (MOST_BOXES, NotProved::Refuted);
@@ -243,7 +246,7 @@ fn largest_level(
             p: Matrix::from_rows(p.clone()),
             level: share * sampled_level,
         };
-        match prove(map, &claim, left) {
+        match prove(map, &claim, left, pulse) {
             Verdict::Proved {
                 boxes,
                 smallest,
@@ -262,6 +265,7 @@ fn largest_level(
                     sampled_level,
                 });
             }
+            Verdict::Open(NotProved::Stopped) => return Err(NotProved::Stopped),
             Verdict::Open(why) => {
                 reason = why;
                 // All levels together must not take forever.
@@ -286,15 +290,24 @@ pub struct Basin {
 const LONGEST: usize = 2000;
 
 impl Basin {
-    /// Simulates the map from the midpoints of `points` × `points` cells over the bounds of the first two states; the others begin at 0.
+    /// Simulates the map from the midpoints of `points` × `points` cells over the bounds of the first two states; the others begin at 0. The pulse beats at every cell.
     #[must_use]
-    pub fn new(plant: &Plant, map: &Map, equilibria: &[Equilibrium], points: usize) -> Self {
+    pub fn new(
+        plant: &Plant,
+        map: &Map,
+        equilibria: &[Equilibrium],
+        points: usize,
+        pulse: Pulse,
+    ) -> Self {
         let n = plant.states.len();
         let place = |k: usize, i: usize| {
             let bounds = plant.states[k].bounds;
             bounds.low + bounds.width() * (i as f64 + 0.5) / points as f64
         };
         let end = |cell: usize| -> Option<usize> {
+            if !pulse() {
+                return None;
+            }
             let mut x = vec![0.0; n];
             x[0] = place(0, cell / points);
             if n > 1 {

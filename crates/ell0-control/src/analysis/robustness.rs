@@ -5,10 +5,10 @@ use rayon::prelude::*;
 
 use serde::{Deserialize, Serialize};
 
-use super::{equilibria::newton, linear, value::Range};
+use super::{equilibria::newton, linear, pulse::Pulse, value::Range};
 use crate::{
     environment::{Environment, Start},
-    error::Result,
+    error::{Error, Result},
     evaluation::evaluate,
     policy::LawPolicy,
 };
@@ -103,13 +103,22 @@ impl Robustness {
         self.mean(self.world.as_ref(), policy)
     }
 
-    /// For each parameter of the world, the range for which the return falls by no more than `share` of its size and the equilibrium at `state` stays stable.
-    pub fn ranges(&self, policy: &Model, state: &[f64], share: f64) -> Result<Vec<ParameterRange>> {
+    /// For each parameter of the world, the range for which the return falls by no more than `share` of its size and the equilibrium at `state` stays stable. The pulse beats at every value that is tried.
+    pub fn ranges(
+        &self,
+        policy: &Model,
+        state: &[f64],
+        share: f64,
+        pulse: Pulse,
+    ) -> Result<Vec<ParameterRange>> {
         let Some(form) = self.world.closed_form() else {
             return Ok(Vec::new());
         };
         let level = self.worth(policy)?;
         let good = |name: &str, value: f64| -> Result<bool> {
+            if !pulse() {
+                return Err(Error::Stopped);
+            }
             // A value that the world refuses is not a good one. Threads share the world, not its closed form.
             let Some(form) = self.world.closed_form() else {
                 return Ok(false);
@@ -179,8 +188,8 @@ impl Robustness {
             .collect())
     }
 
-    /// What each term of each law does to the return.
-    pub fn terms(&self, policy: &Model) -> Result<Vec<TermEffect>> {
+    /// What each term of each law does to the return. The pulse beats at every policy that is tried.
+    pub fn terms(&self, policy: &Model, pulse: Pulse) -> Result<Vec<TermEffect>> {
         let laws: Vec<&Expression> = policy.expressions().collect();
         let mut jobs = Vec::new();
         for (law, expression) in policy.expressions().enumerate() {
@@ -191,6 +200,9 @@ impl Robustness {
         jobs.into_par_iter()
             .map(|(law, k)| {
                 let with = |factor: f64| -> Result<f64> {
+                    if !pulse() {
+                        return Err(Error::Stopped);
+                    }
                     let scaled = with_term(policy, law, k, factor)?;
                     self.worth(&scaled)
                 };

@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use ell0::{
     equation::{Dynamics, Expression, Model},
     rng::{Generator, Stream},
@@ -70,7 +72,7 @@ fn a_known_loop_has_its_known_margins() {
     let (_, plant) = world();
     let policy = policy(LAW);
     let map = plant.closed(&policy, 1.0).expect("a loop");
-    let found = equilibria(&plant, &map);
+    let found = equilibria(&plant, &map, &on);
     let upright = &found[0];
     assert_eq!(upright.state, [0.0, 0.0]);
     assert!(upright.is_stable());
@@ -108,8 +110,8 @@ fn a_known_loop_has_its_known_margins() {
 fn a_proved_region_has_no_counter_example() {
     let (_, plant) = world();
     let map = plant.closed(&policy(LAW), 1.0).expect("a loop");
-    let upright = &equilibria(&plant, &map)[0];
-    let region = proved_region(&plant, &map, upright).expect("a region");
+    let upright = &equilibria(&plant, &map, &on)[0];
+    let region = proved_region(&plant, &map, upright, &on).expect("a region");
     assert!(region.volume > 0.05, "{region:?}");
     assert_eq!(region.inner_radius, 0.0);
     let Claim { p, level, .. } = &region.claim;
@@ -144,14 +146,14 @@ fn a_wrong_claim_cannot_pass() {
         level,
     };
     // A matrix that does not solve the equation: speeds count for nothing near the top.
-    let bad = prove(&map, &claim([[1.0, 0.0], [0.0, 1e-3]], 0.1), 1_000_000);
+    let bad = prove(&map, &claim([[1.0, 0.0], [0.0, 1e-3]], 0.1), 1_000_000, &on);
     assert!(!matches!(bad, Verdict::Proved { .. }), "{bad:?}");
     // The right matrix, but a level far beyond what holds: a state in it refutes it.
-    let upright = &equilibria(&plant, &map)[0];
-    let region = proved_region(&plant, &map, upright).expect("a region");
+    let upright = &equilibria(&plant, &map, &on)[0];
+    let region = proved_region(&plant, &map, upright, &on).expect("a region");
     let mut far = region.claim.clone();
     far.level *= 50.0;
-    let Verdict::Refuted(state) = prove(&map, &far, 5_000_000) else {
+    let Verdict::Refuted(state) = prove(&map, &far, 5_000_000, &on) else {
         panic!("not refuted")
     };
     assert!(
@@ -165,7 +167,10 @@ fn a_wrong_claim_cannot_pass() {
         claim([[1.0, 0.0], [0.0, 1.0]], -1.0),
         claim([[f64::NAN, 0.0], [0.0, 1.0]], 1.0),
     ] {
-        assert!(matches!(prove(&map, &nonsense, 1000), Verdict::Open(_)));
+        assert!(matches!(
+            prove(&map, &nonsense, 1000, &on),
+            Verdict::Open(_)
+        ));
     }
     // An unstable loop: the torque pushes the wrong way.
     let unstable = plant
@@ -176,11 +181,11 @@ fn a_wrong_claim_cannot_pass() {
         ..region.claim
     };
     assert!(!matches!(
-        prove(&unstable, &around, 1_000_000),
+        prove(&unstable, &around, 1_000_000, &on),
         Verdict::Proved { .. }
     ));
     assert!(
-        equilibria(&plant, &unstable)
+        equilibria(&plant, &unstable, &on)
             .iter()
             .filter(|e| e.state[0] == 0.0)
             .all(|e| !e.is_stable())
@@ -193,9 +198,9 @@ fn jumps_and_holes_are_not_proved_over() {
     let (_, plant) = world();
     let region = |text: &str| {
         let map = plant.closed(&policy(text), 1.0).expect("a loop");
-        let mut found = equilibria(&plant, &map).into_iter();
+        let mut found = equilibria(&plant, &map, &on).into_iter();
         let main = found.find(|e| e.state == [0.0, 0.0]).expect("the top");
-        proved_region(&plant, &map, &main).expect("a region")
+        proved_region(&plant, &map, &main, &on).expect("a region")
     };
     let smooth = region("-8*sin_theta - 2*theta_dot");
     assert!(
@@ -224,7 +229,7 @@ fn jumps_and_holes_are_not_proved_over() {
         "-20*sin_theta",
     ] {
         let map = plant.closed(&policy(text), 1.0).expect("a loop");
-        let top = equilibria(&plant, &map)
+        let top = equilibria(&plant, &map, &on)
             .into_iter()
             .find(|e| e.state == [0.0, 0.0]);
         assert!(
@@ -236,8 +241,8 @@ fn jumps_and_holes_are_not_proved_over() {
     let map = plant
         .closed(&policy("2*tanh(-5*sin_theta - theta_dot - 0.25)"), 1.0)
         .expect("a loop");
-    let main = &equilibria(&plant, &map)[0];
-    let region = proved_region(&plant, &map, main).expect("a region");
+    let main = &equilibria(&plant, &map, &on)[0];
+    let region = proved_region(&plant, &map, main, &on).expect("a region");
     assert!(
         region.inner_radius > 0.0 && region.inner_radius < 1e-6,
         "{region:?}"
@@ -249,12 +254,12 @@ fn basins_and_terms_tell_what_matters() {
     let (world, plant) = world();
     let policy = policy(LAW);
     let map = plant.closed(&policy, 1.0).expect("a loop");
-    let found = equilibria(&plant, &map);
-    let basin = Basin::new(&plant, &map, &found, 21);
+    let found = equilibria(&plant, &map, &on);
+    let basin = Basin::new(&plant, &map, &found, 21, &on);
     assert!(basin.share(0) > 0.9, "{}", basin.share(0));
     let bench = Robustness::spread(world.as_ref(), 100);
     let level = bench.worth(&policy).expect("a return");
-    let effects = bench.terms(&policy).expect("terms");
+    let effects = bench.terms(&policy, &on).expect("terms");
     assert_eq!(effects.len(), 4);
     assert!(effects.iter().all(|e| e.action == "torque"));
     assert!(
@@ -262,7 +267,9 @@ fn basins_and_terms_tell_what_matters() {
             .iter()
             .any(|e| e.term.contains("cos_theta*sin_theta") && e.dropped < level - 20.0)
     );
-    let ranges = bench.ranges(&policy, &[0.0, 0.0], 0.1).expect("ranges");
+    let ranges = bench
+        .ranges(&policy, &[0.0, 0.0], 0.1, &on)
+        .expect("ranges");
     assert_eq!(
         ranges.iter().map(|r| &r.name[..]).collect::<Vec<_>>(),
         ["g", "mass", "length"]
@@ -287,7 +294,7 @@ fn the_laws_of_lorenz_and_henon_have_their_known_exponents() {
     ];
     let model = Model::new(names.clone(), equations, Dynamics::Continuous).expect("a model");
     let lorenz = Law::new(&model).expect("a law");
-    let points = lorenz.fixed_points(30.0);
+    let points = lorenz.fixed_points(30.0, &on);
     assert_eq!(points.len(), 3);
     let c = 72f64.sqrt();
     assert!(
@@ -295,7 +302,7 @@ fn the_laws_of_lorenz_and_henon_have_their_known_exponents() {
     );
     assert!(points.iter().all(|p| p.stability == Stability::Unstable));
     let exponent = lorenz
-        .largest_exponent(&[1.0, 1.0, 20.0], 0.01, 60_000)
+        .largest_exponent(&[1.0, 1.0, 20.0], 0.01, 60_000, &on)
         .expect("bounded");
     assert!((exponent - 0.906).abs() < 0.03, "{exponent}");
 
@@ -308,10 +315,19 @@ fn the_laws_of_lorenz_and_henon_have_their_known_exponents() {
     let model = Model::new(names.clone(), equations, Dynamics::Discrete).expect("a model");
     let henon = Law::new(&model).expect("a law");
     let exponent = henon
-        .largest_exponent(&[0.1, 0.1], 1.0, 100_000)
+        .largest_exponent(&[0.1, 0.1], 1.0, 100_000, &on)
         .expect("bounded");
     assert!((exponent - 0.419).abs() < 0.01, "{exponent}");
-    assert_eq!(henon.fixed_points(3.0).len(), 2);
+    assert_eq!(henon.fixed_points(3.0, &on).len(), 2);
+    // Who asks to stop is heard at once.
+    let beats = AtomicU64::new(0);
+    let few = || beats.fetch_add(1, Ordering::Relaxed) < 3;
+    assert_eq!(
+        henon.largest_exponent(&[0.1, 0.1], 1.0, 100_000, &few),
+        None
+    );
+    henon.fixed_points(3.0, &few);
+    assert_eq!(beats.into_inner(), 5);
     // A policy is no law.
     assert!(matches!(Law::new(&policy(LAW)), Err(Error::NotALaw)));
 }
@@ -335,12 +351,12 @@ fn a_transition_model_is_a_plant() {
     let policy = policy_from_text("-3*x - 2*v", &plant.state_names(), &plant.action_names());
     let policy = policy.expect("a policy");
     let map = plant.closed(&policy, 1.0).expect("a loop");
-    let found = equilibria(&plant, &map);
+    let found = equilibria(&plant, &map, &on);
     assert!(found[0].is_stable() && found[0].state == [0.0, 0.0]);
     // The closed loop is [1, 0.1; −0.2, 0.8]: trace 1.8, determinant 0.82.
     let (a, b) = (found[0].eigenvalues[0], found[0].eigenvalues[1]);
     assert!((a.re + b.re - 1.8).abs() < 1e-12 && (a.re * b.re - a.im * b.im - 0.82).abs() < 1e-12);
-    let region = proved_region(&plant, &map, &found[0]).expect("a region");
+    let region = proved_region(&plant, &map, &found[0], &on).expect("a region");
     assert!(region.volume > 0.3, "{region:?}");
     // A plain regression says nothing about the next state.
     let wrong = Plant::of_model(&policy, &config);
@@ -420,7 +436,7 @@ fn starts_are_spread_over_the_whole_grid() {
 fn findings_are_saved() {
     let (_, plant) = world();
     let map = plant.closed(&policy(LAW), 1.0).expect("a loop");
-    let found = equilibria(&plant, &map);
+    let found = equilibria(&plant, &map, &on);
     let text = serde_json::to_string(&found).expect("JSON");
     assert_eq!(
         found,
@@ -567,19 +583,19 @@ fn a_world_of_ones_own_is_analysed() {
             assert!((a - b).abs() < 1e-12, "{a} {b}");
         }
     }
-    let found = equilibria(&plant, &map);
+    let found = equilibria(&plant, &map, &on);
     assert!(found[0].is_stable() && found[0].state == [0.0, 0.0]);
     let margin = gain_margin(&plant, &policy, &found[0]).expect("a loop");
     assert!(margin.expect("stable").contains(1.0));
     assert!(
-        proved_region(&plant, &map, &found[0])
+        proved_region(&plant, &map, &found[0], &on)
             .expect("a region")
             .volume
             > 0.1
     );
     let bench = Robustness::spread(&world, 40);
     assert_eq!(bench.starts(), 40);
-    let effects = bench.terms(&policy).expect("terms");
+    let effects = bench.terms(&policy, &on).expect("terms");
     let told: Vec<(&str, &str)> = effects
         .iter()
         .map(|e| (&e.action[..], &e.term[..]))
@@ -588,7 +604,9 @@ fn a_world_of_ones_own_is_analysed() {
         told,
         [("push", "-2*x"), ("push", "-2*v"), ("brake", "0.1*v^2")]
     );
-    let ranges = bench.ranges(&policy, &[0.0, 0.0], 0.1).expect("ranges");
+    let ranges = bench
+        .ranges(&policy, &[0.0, 0.0], 0.1, &on)
+        .expect("ranges");
     assert!(ranges[0].name == "mass" && ranges[0].range.contains(1.0));
     // A time limit around it keeps its closed form, and what is made of it keeps the limit.
     let limited = TimeLimit::new(world, 7);

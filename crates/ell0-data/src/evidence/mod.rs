@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     derivative::Derivative,
-    error::Result,
+    error::{Error, Result},
     runs::Runs,
     series::{Recipe, for_each_stretch},
     survey::Survey,
@@ -114,6 +114,9 @@ pub enum EvidenceError {
     Model(#[from] ell0::Error),
 }
 
+/// Statistics of all groups of rows together: what every computer has.
+const MOST_BYTES: f64 = 1e9;
+
 impl Evidence {
     /// Reads all runs and gathers their statistics, on all cores; the bits do not depend on how many there are. `progress` hears the number of rows read.
     pub fn gather(
@@ -124,8 +127,17 @@ impl Evidence {
     ) -> Result<Self> {
         let (features, recipe) = (question.features()?, question.recipe());
         let targets = &question.targets;
+        let groups = group_count(survey.trajectories);
+        let bytes = (features.len() + targets.len()).pow(2) as f64 * 8.0 * groups as f64;
+        if bytes > MOST_BYTES {
+            return Err(Error::LargeLibrary {
+                terms: features.len(),
+                groups,
+                gigabytes: bytes / 1e9,
+            });
+        }
         let empty = Statistics::new(features.names().to_vec(), targets.clone())?;
-        let mut groups: Vec<Option<Statistics>> = vec![None; group_count(survey.trajectories)];
+        let mut groups: Vec<Option<Statistics>> = vec![None; groups];
         let (mut errors, mut errors_of) = (vec![0.0; targets.len()], 0);
         for_each_stretch(
             &mut runs,

@@ -3,7 +3,7 @@
 use ell0::equation::Model;
 use ell0_control::{
     analysis::{
-        Basin, Equilibrium, Matrix, Plant, ProvedRegion, Robustness, Stability, equilibria,
+        Basin, Equilibrium, Matrix, Plant, ProvedRegion, Pulse, Robustness, Stability, equilibria,
         gain_margin, proved_region, tolerated_delay,
     },
     environment::Environment,
@@ -196,16 +196,15 @@ fn worth(
     policy: &Model,
     world: &dyn Environment,
     main: Option<&Equilibrium>,
-    analysing: &Task,
+    pulse: Pulse,
 ) -> Result<Worth> {
     let (observation, action) = (world.observation_space(), world.action_space());
     let law = LawPolicy::new(policy, observation, action)?;
     let all = evaluate(world, &law, &world.evaluation_starts())?;
     let robustness = Robustness::spread(world, ROBUSTNESS_STARTS);
-    let terms = robustness.terms(policy)?;
-    analysing.advance(1);
+    let terms = robustness.terms(policy, pulse)?;
     let parameters = match main {
-        Some(main) => robustness.ranges(policy, &main.state, SHARE)?,
+        Some(main) => robustness.ranges(policy, &main.state, SHARE, pulse)?,
         None => Vec::new(),
     };
     Ok(Worth {
@@ -241,9 +240,9 @@ pub fn analyze_loop(
 ) -> Result<Analyzed> {
     let began = observer.now();
     let map = plant.closed(policy, 1.0)?;
-    let analysing = Task::begin(observer, "analysing", Some(5));
-    let found = equilibria(plant, &map);
-    analysing.advance(1);
+    let searching = Task::begin(observer, "equilibria", None);
+    let found = equilibria(plant, &map, &|| searching.beat());
+    searching.end()?;
     // What the loop is for: the stable equilibrium nearest to 0.
     let main = found.first().filter(|e| e.is_stable());
     let (mut margin, mut delay) = (None, None);
@@ -251,19 +250,22 @@ pub fn analyze_loop(
     if let Some(main) = main {
         margin = gain_margin(plant, policy, main)?;
         delay = tolerated_delay(plant, policy, main)?;
-        analysing.advance(1);
-        analysing.go_on()?;
-        region = proved_region(plant, &map, main).map_err(|reason| reason.to_string());
+        let proving = Task::begin(observer, "proving: boxes", None);
+        let proved = proved_region(plant, &map, main, &|| proving.beat());
+        proving.end()?;
+        region = proved.map_err(|reason| reason.to_string());
     }
-    analysing.advance(1);
-    let basin = Basin::new(plant, &map, &found, POINTS);
-    analysing.advance(1);
-    analysing.go_on()?;
+    let cells = (POINTS * POINTS) as u64;
+    let following = Task::begin(observer, "basins: starts", Some(cells));
+    let basin = Basin::new(plant, &map, &found, POINTS, &|| following.beat());
+    following.end()?;
+    let measuring = Task::begin(observer, "robustness: policies", None);
     // A policy that fails somewhere still has equilibria.
     let worth = world.map(|world| {
-        worth(policy, world, main, &analysing)
+        worth(policy, world, main, &|| measuring.beat())
             .map_err(|e| format!("the policy fails in the environment: {e}"))
     });
+    measuring.end()?;
     let (worth, return_error) = match worth {
         None => (None, None),
         Some(Ok(worth)) => (Some(worth), None),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ell0::equation::{Dynamics, Model};
-use ell0_control::analysis::{Law, Stability};
+use ell0_control::analysis::{Law, STARTS, Stability};
 use ell0_data::table::{ReadOptions, Table};
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,7 @@ use super::{Analysis, Analyzed, Findings};
 use crate::{
     error::{About, Error, Result},
     model::read_all,
+    observer::{Observer, Task},
 };
 
 /// Steps of the exponent, and the time between two of a law of rates of change.
@@ -113,7 +114,11 @@ impl Recording {
 }
 
 /// Fixed points, predictability and, with held-out trajectories, how long predictions are valid.
-pub fn analyze_law(model: &Model, trajectories: &[Recording]) -> Result<Analyzed> {
+pub fn analyze_law(
+    model: &Model,
+    trajectories: &[Recording],
+    observer: &dyn Observer,
+) -> Result<Analyzed> {
     let law = Law::new(model)?;
     if let Some(other) = trajectories
         .iter()
@@ -138,16 +143,20 @@ pub fn analyze_law(model: &Model, trajectories: &[Recording]) -> Result<Analyzed
         .flat_map(|t| t.states.iter().flatten())
         .fold(0f64, |m, v| m.max(v.abs()));
     let scale = if scale > 0.0 { scale } else { 100.0 };
-    let points = law.fixed_points(scale);
+    let searching = Task::begin(observer, "fixed points", Some(STARTS));
+    let points = law.fixed_points(scale, &|| searching.beat());
+    searching.end()?;
     let initial = trajectories
         .first()
         .map_or_else(|| vec![0.1; law.states()], |t| t.states[0].clone());
-    let exponent = law.largest_exponent(&initial, DT, STEPS);
+    let following = Task::begin(observer, "following a trajectory", Some(STEPS as u64));
+    let exponent = law.largest_exponent(&initial, DT, STEPS, &|| following.beat());
+    following.end()?;
     let exponent = exponent.filter(|e| e.is_finite());
     let validity = if trajectories.is_empty() {
         None
     } else {
-        Some(valid_time(model, trajectories, exponent)?)
+        Some(valid_time(model, trajectories, exponent, observer)?)
     };
     let findings = LawAnalysis {
         law: model.text(17),
@@ -177,7 +186,9 @@ fn valid_time(
     model: &Model,
     trajectories: &[Recording],
     exponent: Option<f64>,
+    observer: &dyn Observer,
 ) -> Result<ValidityReport> {
+    let predicting = Task::begin(observer, "predicting", None);
     let (mut mean_time, mut starts, mut to_the_end) = (0.0, 0, 0);
     for Recording { times, states } in trajectories {
         let n = states[0].len();
@@ -191,6 +202,8 @@ fn valid_time(
         let spread = (states.iter().map(|s| distance(s, &mean)).sum::<f64>() / rows).sqrt();
         let step = (states.len() / 10).max(1);
         for start in (0..states.len() - 1).step_by(step) {
+            predicting.advance(1);
+            predicting.go_on()?;
             let run = model.simulate(&states[start], &times[start..], |_, _| ())?;
             let wrong = run
                 .states

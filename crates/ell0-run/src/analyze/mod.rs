@@ -148,7 +148,7 @@ impl AnalyzeSettings {
         };
         let law = read_model(path)?;
         let data = self.data.iter().map(|path| Recording::read(&law, path));
-        analyze_law(&law, &data.collect::<Result<Vec<_>>>()?)
+        analyze_law(&law, &data.collect::<Result<Vec<_>>>()?, observer)
     }
 
     /// Analyses the policy in a world of the caller's own.

@@ -84,13 +84,16 @@ impl TryFrom<Saved> for Statistics {
         )?;
         let k = saved.features.len() + saved.targets.len();
         require_len("columns of the triangle", saved.triangle.len(), k)?;
-        let mut statistics = Statistics::new(saved.features, saved.targets)?;
+        // A file takes no more memory than its own size calls for.
         for (c, column) in saved.triangle.iter().enumerate() {
             require_len(
                 format!("entries of column {c} of the triangle"),
                 column.len(),
                 c + 1,
             )?;
+        }
+        let mut statistics = Statistics::new(saved.features, saved.targets)?;
+        for (c, column) in saved.triangle.iter().enumerate() {
             statistics.r[c * k..c * k + c + 1].copy_from_slice(column);
         }
         require(
@@ -127,6 +130,9 @@ impl TryFrom<Saved> for Statistics {
     }
 }
 
+/// Most features and targets: the square of it are 200 MB.
+const MOST_COLUMNS: usize = 5_000;
+
 impl Statistics {
     /// Statistics of no rows yet.
     pub fn new(features: Vec<String>, targets: Vec<String>) -> Result<Self> {
@@ -154,10 +160,10 @@ impl Statistics {
         }
         let k = features.len() + targets.len();
         require(
-            k <= 20_000,
+            k <= MOST_COLUMNS,
             "features",
             features.len(),
-            "features and targets together must be at most 20,000",
+            "features and targets together must be at most 5,000 (their statistics take the square of that): lower the degree or restrict the inputs",
         )?;
         Ok(Statistics {
             r: vec![0.0; k * k],

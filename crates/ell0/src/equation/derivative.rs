@@ -1,13 +1,13 @@
 //! Symbolic differentiation.
 
-use super::{Expression, Node};
+use super::{Expression, Node, expression::MOST_PARTS};
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, require},
     features::Function,
 };
 
 impl Expression {
-    /// ∂/∂variable.
+    /// ∂/∂variable, written out. For derivatives that are only evaluated, see [`Shared`](super::Shared).
     pub fn derivative(&self, variable: &str) -> Result<Expression> {
         let Some(index) = self.variables.iter().position(|name| name == variable) else {
             let known = self.variables.join(", ");
@@ -17,10 +17,53 @@ impl Expression {
                 format!("the variables are {known}"),
             ));
         };
+        let parts = self.root.parts().of_derivative;
+        require(
+            parts <= MOST_PARTS as f64,
+            "derivative",
+            format!("with about {parts:.1e} parts"),
+            "at most 1,000,000 parts; `Shared::gradients` has no such limit",
+        )?;
         Ok(Expression {
             variables: self.variables.clone(),
             root: self.root.derivative(index),
         })
+    }
+}
+
+/// Numbers of nodes: as numbers that do not overflow.
+#[derive(Clone, Copy, Default)]
+struct Parts {
+    own: f64,
+    of_derivative: f64,
+}
+
+impl Node {
+    /// Its nodes, and at most so many of its derivative written out.
+    fn parts(&self) -> Parts {
+        let (own, of_derivative) = match self {
+            Node::Number(_) | Node::Variable(_) => (0.0, 0.0),
+            Node::Sum(parts) => parts.iter().fold((0.0, 0.0), |(own, of), part| {
+                let part = part.parts();
+                (own + part.own, of + part.of_derivative)
+            }),
+            Node::Product(parts) => {
+                let (own, of) = parts.iter().fold((0.0, 0.0), |(own, of), part| {
+                    let part = part.parts();
+                    (own + part.own, of + part.of_derivative)
+                });
+                // Every factor beside the derivative of every other.
+                (own, of + own * parts.len() as f64)
+            }
+            Node::Power(inner, _) | Node::Call(_, inner) => {
+                let inner = inner.parts();
+                (inner.own, inner.of_derivative + inner.own + 5.0)
+            }
+        };
+        Parts {
+            own: own + 1.0,
+            of_derivative: of_derivative + 1.0,
+        }
     }
 }
 

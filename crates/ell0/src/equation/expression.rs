@@ -1,5 +1,7 @@
 //! The tree of an expression, kept simple as it is built.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::{parse::MAX_DEPTH, text::Binding};
@@ -165,11 +167,15 @@ impl Node {
     }
 }
 
+/// More nodes than this are no law that anybody reads, and their text no text to be read.
+pub(super) const MOST_PARTS: usize = 1_000_000;
+
 /// An expression with named variables.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Saved", into = "Saved")]
 pub struct Expression {
-    pub(super) variables: Vec<String>,
+    /// Shared by the equations of a model, of which there may be as many as there are names.
+    pub(super) variables: Arc<[String]>,
     pub(super) root: Node,
 }
 
@@ -193,16 +199,18 @@ impl From<Expression> for Saved {
     fn from(expression: Expression) -> Self {
         Saved {
             text: expression.to_string(),
-            variables: expression.variables,
+            variables: expression.variables.to_vec(),
         }
     }
 }
 
 impl Expression {
     /// An expression of the given variables. Its tree is brought to the form that the constructors of [`Node`] give.
-    pub fn new(variables: Vec<String>, root: Node) -> Result<Self> {
-        let mut largest = 0;
+    pub fn new(variables: impl Into<Arc<[String]>>, root: Node) -> Result<Self> {
+        let variables = variables.into();
+        let (mut largest, mut parts) = (0, 0usize);
         root.visit(&mut |node| {
+            parts += 1;
             if let Node::Variable(index) = node {
                 largest = largest.max(index + 1);
             }
@@ -210,13 +218,19 @@ impl Expression {
         if largest > variables.len() {
             require_len("variables of the expression", variables.len(), largest)?;
         }
+        require(
+            parts <= MOST_PARTS,
+            "expression",
+            format!("of {parts} parts"),
+            "at most 1,000,000 parts",
+        )?;
         let root = root.normal();
         Ok(Expression { variables, root })
     }
 
     /// Σ coefficient · term.
     pub fn linear<'a>(
-        variables: Vec<String>,
+        variables: impl Into<Arc<[String]>>,
         terms: impl IntoIterator<Item = (f64, &'a Term)>,
     ) -> Result<Self> {
         let parts = terms.into_iter().map(|(coefficient, term)| {

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Dynamics, Equation, Expression, Model, TermRecord};
+use std::sync::Arc;
+
+use super::{Dynamics, Equation, Expression, Model, TermRecord, parse::places};
 use crate::error::{Error, Result, require};
 
 const FORMAT: &str = "ell0-model";
@@ -69,9 +71,12 @@ impl TryFrom<File> for Model {
             file.version,
             "this program reads version 1",
         )?;
+        Model::check_inputs(&file.inputs)?;
+        let inputs: Arc<[String]> = file.inputs.into();
+        let places = places(&inputs);
         let read = |line: Line| -> Result<Equation> {
             Ok(Equation {
-                expression: Expression::parse(&line.expression, &file.inputs)?,
+                expression: Expression::parse_in(&line.expression, &inputs, &places)?,
                 target: line.target,
                 terms: line.terms,
                 digits: line.digits,
@@ -80,7 +85,7 @@ impl TryFrom<File> for Model {
         let equations = file.equations.into_iter().map(read);
         let equations = equations.collect::<Result<Vec<_>>>()?;
         let library = file.library.map(|text| text.parse()).transpose()?;
-        Model::of_equations(file.inputs, equations, file.dynamics, library)
+        Model::of_equations(inputs.clone(), equations, file.dynamics, library)
     }
 }
 

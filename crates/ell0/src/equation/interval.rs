@@ -2,7 +2,7 @@
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
-use super::{Arithmetic, Node};
+use super::Arithmetic;
 use crate::features::Function;
 
 /// All numbers from `low` to `high`.
@@ -286,48 +286,6 @@ impl Arithmetic for Interval {
             low: f64::from(inside),
             high: f64::from(!outside),
         }
-    }
-}
-
-impl Node {
-    /// Whether it has a value everywhere on a box, and no jump: logarithms, roots and reciprocals of what they are defined for, signs of what does not change its own.
-    pub fn is_continuous(&self, row: &[Interval]) -> bool {
-        match self {
-            Node::Number(value) => value.is_finite(),
-            Node::Variable(_) => true,
-            Node::Sum(parts) | Node::Product(parts) => parts.iter().all(|p| p.is_continuous(row)),
-            Node::Power(inner, exponent) => {
-                let at = inner.value(row);
-                inner.is_continuous(row)
-                    && (exponent.fract() == 0.0 || at.low >= 0.0)
-                    && (*exponent >= 0.0 || !at.contains(0.0))
-            }
-            Node::Call(function, inner) => {
-                let at = inner.value(row);
-                inner.is_continuous(row)
-                    && match function {
-                        Function::Log => at.low > 0.0,
-                        Function::Sqrt => at.low >= 0.0,
-                        Function::Sign => !at.contains(0.0),
-                        _ => true,
-                    }
-            }
-        }
-    }
-
-    /// Whether it is continuous on a box and has no corner there either.
-    pub fn is_smooth(&self, row: &[Interval]) -> bool {
-        let mut corners = false;
-        self.visit(&mut |node| {
-            corners |= match node {
-                Node::Call(Function::Abs | Function::Sqrt, inner) => inner.value(row).contains(0.0),
-                Node::Power(inner, exponent) => {
-                    exponent.fract() != 0.0 && inner.value(row).contains(0.0)
-                }
-                _ => false,
-            };
-        });
-        !corners && self.is_continuous(row)
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! - [`Expression`]: built from a model or read from text, evaluated over many rows, differentiated, printed as text and LaTeX.
 //! - [`Node`]: the tree inside.
+//! - [`Shared`]: values and derivatives of nodes, of which equal parts are computed once.
 //! - [`Model`]: equations for named targets, printed as PySINDy does or plainer, and saved as `model.json`; [`CompiledModel`]: for block after block of rows.
 //! - [`integrate`]: methods that follow a law through time, and the control of their steps.
 //!
@@ -27,6 +28,7 @@ mod lines;
 mod mathml;
 mod model;
 mod parse;
+mod shared;
 mod simulate;
 mod text;
 
@@ -36,6 +38,7 @@ pub use evaluate::Evaluator;
 pub use expression::{Expression, Node};
 pub use interval::Interval;
 pub use model::{DictionaryTarget, Dynamics, Equation, Model, TermRecord};
+pub use shared::Shared;
 pub use simulate::{Simulation, Stop};
 
 #[cfg(test)]

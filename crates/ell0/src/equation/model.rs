@@ -1,10 +1,12 @@
 //! A finished model: equations for named targets.
 
+use std::{collections::HashSet, sync::Arc};
+
 use serde::{Deserialize, Serialize};
 
 use super::{CompiledModel, Expression, file::File};
 use crate::{
-    error::{Result, require, require_len},
+    error::{Result, quoted, require, require_len},
     features::{Features, Library},
 };
 
@@ -72,11 +74,14 @@ pub struct DictionaryTarget {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "File", into = "File")]
 pub struct Model {
-    inputs: Vec<String>,
+    inputs: Arc<[String]>,
     dynamics: Dynamics,
     library: Option<Library>,
     equations: Vec<Equation>,
 }
+
+/// Most inputs, and most equations.
+const MOST_NAMES: usize = 10_000;
 
 /// The fewest that commands print: a law that needs no more says nothing of it.
 const USUAL_DIGITS: usize = 5;
@@ -102,7 +107,7 @@ impl Model {
             digits: None,
         };
         let equations = equations.into_iter().map(equation).collect();
-        Model::of_equations(inputs, equations, dynamics, None)
+        Model::of_equations(inputs.into(), equations, dynamics, None)
     }
 
     /// A dictionary model: for each target, coefficients of all features in the user's units and, if known, the probability of each.
@@ -112,6 +117,7 @@ impl Model {
         targets: &[DictionaryTarget],
         dynamics: Dynamics,
     ) -> Result<Self> {
+        let inputs: Arc<[String]> = features.inputs().into();
         let mut equations = Vec::new();
         for DictionaryTarget {
             target,
@@ -137,7 +143,7 @@ impl Model {
             let terms = used
                 .iter()
                 .map(|&j| (coefficients[j], &features.terms()[j]));
-            let expression = Expression::linear(features.inputs().to_vec(), terms)?;
+            let expression = Expression::linear(inputs.clone(), terms)?;
             let record = |&j: &usize| TermRecord {
                 feature: features.names()[j].clone(),
                 coefficient: coefficients[j],
@@ -150,13 +156,12 @@ impl Model {
                 digits: None,
             });
         }
-        let inputs = features.inputs().to_vec();
         Model::of_equations(inputs, equations, dynamics, Some(library.clone()))
     }
 
     /// Checks what the types do not say.
     pub(super) fn of_equations(
-        inputs: Vec<String>,
+        inputs: Arc<[String]>,
         equations: Vec<Equation>,
         dynamics: Dynamics,
         library: Option<Library>,
@@ -167,30 +172,31 @@ impl Model {
             "none",
             "a model needs at least one equation",
         )?;
-        for (index, name) in inputs.iter().enumerate() {
+        Model::check_inputs(&inputs)?;
+        require(
+            equations.len() <= MOST_NAMES,
+            "equations",
+            equations.len(),
+            "a model has at most 10,000 of them",
+        )?;
+        let mut seen = HashSet::new();
+        for Equation {
+            target, expression, ..
+        } in &equations
+        {
             require(
-                !inputs[..index].contains(name),
-                "input",
-                name,
-                "each input must have its own name",
-            )?;
-        }
-        for (index, equation) in equations.iter().enumerate() {
-            let Equation {
-                target, expression, ..
-            } = equation;
-            let twice = equations[..index].iter().any(|e| e.target == *target);
-            require(
-                !twice,
+                seen.insert(target.as_str()),
                 "target",
-                target,
+                quoted(target),
                 "each target must have one equation",
             )?;
-            let same = expression.variables() == inputs;
+            // Mostly they are the very same list.
+            let own = &expression.variables;
+            let same = Arc::ptr_eq(own, &inputs) || *own == inputs;
             require(
                 same,
                 "inputs",
-                format!("{:?} (of {target})", expression.variables()),
+                format!("{} (of {})", quoted(&own.join(", ")), quoted(target)),
                 "all equations must have the model's inputs",
             )?;
             expression.check_writable()?;
@@ -201,6 +207,26 @@ impl Model {
             library,
             equations,
         })
+    }
+
+    /// Checks the names of the inputs.
+    pub(super) fn check_inputs(inputs: &[String]) -> Result<()> {
+        require(
+            inputs.len() <= MOST_NAMES,
+            "inputs",
+            inputs.len(),
+            "a model has at most 10,000 of them",
+        )?;
+        let mut seen = HashSet::new();
+        for name in inputs {
+            require(
+                seen.insert(name.as_str()),
+                "input",
+                quoted(name),
+                "each input must have its own name",
+            )?;
+        }
+        Ok(())
     }
 
     /// The same model, of which each equation needs so many digits when it is printed, and gets them; see [`Statistics::digits`](crate::dictionary::Statistics::digits).

@@ -1,7 +1,9 @@
 //! An expression read from text: the plain form, and PySINDy's with factors side by side.
 
+use std::{collections::HashMap, sync::Arc};
+
 use super::{Expression, Node};
-use crate::error::{Error, Result, require};
+use crate::error::{Error, Result, quoted, require};
 
 impl Expression {
     /// Reads an expression of the given variables.
@@ -9,12 +11,21 @@ impl Expression {
     /// Understood are numbers, variables, `+ - * / ^` (or `**`) with the usual precedence, brackets, the functions exp, log, sqrt, abs, tanh, sign, sin, cos, and
     /// factors side by side: `2.5 x0^2 sin(1 x1)`. Exponents are constants. A name that is not a plain word stands between backticks.
     pub fn parse<S: AsRef<str>>(text: &str, variables: &[S]) -> Result<Self> {
-        let variables: Vec<String> = variables.iter().map(|v| v.as_ref().to_string()).collect();
+        let variables = variables.iter().map(|v| v.as_ref().to_string()).collect();
+        Expression::parse_in(text, &variables, &places(&variables))
+    }
+
+    /// The same in variables that others have, too.
+    pub(super) fn parse_in(
+        text: &str,
+        variables: &Arc<[String]>,
+        places: &HashMap<&str, usize>,
+    ) -> Result<Self> {
         let mut parser = Parser {
             text,
             place: 0,
             depth: 0,
-            variables: &variables,
+            variables: places,
         };
         let root = parser.sum()?;
         parser.skip_space();
@@ -24,11 +35,20 @@ impl Expression {
         require(
             root.is_finite(),
             "expression",
-            format!("`{text}`"),
+            quoted(text),
             "its constants must be finite: it divides by zero, or leaves a function's domain",
         )?;
-        Expression::new(variables, root)
+        Expression::new(variables.clone(), root)
     }
+}
+
+/// Where each name stands; the first of names that are there twice.
+pub(super) fn places(variables: &[String]) -> HashMap<&str, usize> {
+    let mut places = HashMap::with_capacity(variables.len());
+    for (index, name) in variables.iter().enumerate() {
+        places.entry(name.as_str()).or_insert(index);
+    }
+    places
 }
 
 /// Deeper nesting than this is a mistake, and would overflow the stack.
@@ -38,7 +58,7 @@ struct Parser<'a> {
     text: &'a str,
     place: usize,
     depth: usize,
-    variables: &'a [String],
+    variables: &'a HashMap<&'a str, usize>,
 }
 
 impl<'a> Parser<'a> {
@@ -239,14 +259,15 @@ impl<'a> Parser<'a> {
     }
 
     fn variable(&mut self, name: &str, start: usize) -> Result<Node> {
-        match self.variables.iter().position(|v| v == name) {
+        match self.variables.get(name).copied() {
             Some(index) => Ok(Node::Variable(index)),
             None => {
                 self.place = start;
                 let nearest = self
                     .variables
                     .iter()
-                    .min_by_key(|v| strsim::levenshtein(v, name));
+                    .min_by_key(|(v, place)| (strsim::levenshtein(v, name), **place))
+                    .map(|(v, _)| v);
                 Err(self.error(match nearest {
                     Some(nearest) => format!("a known variable (the nearest is `{nearest}`)"),
                     None => "a number (there are no variables)".into(),

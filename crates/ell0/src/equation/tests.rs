@@ -151,6 +151,63 @@ fn derivatives_are_right() {
     );
 }
 
+/// What is short to write but would be endless written out: differentiated in shared steps, or refused.
+#[test]
+fn derivatives_of_long_products_and_deep_nesting_stay_small() {
+    let nested = (0..60).fold("x".to_string(), |inner, _| format!("sin({inner})"));
+    let distinct: Vec<String> = (0..1000).map(|k| format!("(x + {k})")).collect();
+    for (text, most) in [
+        (vec!["x"; 10_000].join("*"), 10),
+        (distinct.join("*"), 10_000),
+        (nested, 300),
+    ] {
+        let law = parse(&text);
+        let shared = Shared::gradients([law.root()], &[0]);
+        assert!(shared.steps() < most, "{} steps", shared.steps());
+    }
+    let law = parse(&vec!["x"; 10_000].join("*"));
+    let slope = Shared::gradients([law.root()], &[0]).values(&[1.0001]);
+    assert!((slope[1] / (10_000.0 * 1.0001f64.powi(9_999)) - 1.0).abs() < 1e-9);
+    let error = law.derivative("x").unwrap_err().to_string();
+    assert!(error.contains("at most 1,000,000 parts"), "{error}");
+    let long = vec!["x"; 1_000_001].join("+");
+    let error = Expression::parse(&long, &["x"]).unwrap_err().to_string();
+    assert!(error.contains("at most 1,000,000 parts"), "{error}");
+}
+
+#[test]
+fn a_box_is_continuous_or_smooth_where_it_should_be() {
+    for (text, continuous, smooth) in [
+        ("x^2 + sin(x)", true, true),
+        ("abs(x)", true, false),
+        ("sqrt(x^2)", true, false),
+        ("sqrt(x)", false, false),
+        ("1/x", false, false),
+        ("1/(2 + x)", true, true),
+        ("log(2 + x) + sign(2 + x)", true, true),
+        ("sign(x)", false, false),
+        ("(x + 2)^1.5", true, true),
+    ] {
+        let law = parse(text);
+        let shared = Shared::gradients([law.root()], &[]);
+        let row = [Interval::new(-1.0, 1.0); 3];
+        assert_eq!(shared.is_continuous(&row), continuous, "{text}");
+        assert_eq!(shared.is_smooth(&row), smooth, "{text}");
+    }
+}
+
+#[test]
+fn too_many_names_are_refused_at_once() {
+    let inputs: Vec<String> = (0..10_001).map(|k| format!("x{k}")).collect();
+    let text = serde_json::json!({"format": "ell0-model", "version": 1, "inputs": inputs, "dynamics": "regression",
+        "equations": [{"target": "y", "expression": "x0"}]});
+    let error = Model::from_json(&text.to_string()).unwrap_err().to_string();
+    assert!(
+        error.contains("inputs = 10001") && error.contains("at most 10,000"),
+        "{error}"
+    );
+}
+
 #[test]
 fn models_print_save_and_predict() {
     let library: Library = "polynomial(2)".parse().unwrap();
@@ -396,6 +453,21 @@ proptest! {
         for row in [0, rows / 2, rows - 1] {
             let want = law.evaluate_row(&[columns[row], columns[rows + row], columns[2 * rows + row]]);
             prop_assert!(values[row] == want || values[row].is_nan() && want.is_nan(), "{}: {} and {}", law, values[row], want);
+        }
+    }
+
+    /// Shared steps give what the trees give, values and derivatives alike.
+    #[test]
+    fn shared_steps_agree_with_trees(root in nodes(), row in prop::array::uniform3(-2.0..2.0f64)) {
+        let shared = Shared::gradients([&root], &[0, 1, 2]);
+        let values = shared.values(&row);
+        let trees = [root.clone(), root.derivative(0), root.derivative(1), root.derivative(2)];
+        for (value, tree) in values.into_iter().zip(&trees) {
+            let want: f64 = tree.value(&row);
+            // Beyond a pole or far out, sums in another order may differ by anything.
+            if want.abs() < 1e6 {
+                prop_assert!((value - want).abs() <= 1e-6 * (1.0 + want.abs()) || !value.is_finite(), "{value} and {want}");
+            }
         }
     }
 

@@ -137,10 +137,10 @@ impl From<Architecture> for Vec<Dense> {
 }
 
 /// No network here has more parameters than this; a larger number is a mistake or a forged file.
-const MAX_PARAMETERS: usize = 1 << 31;
+const MAX_PARAMETERS: usize = 1 << 28;
 
 /// Nor is any layer wider than this.
-const MAX_WIDTH: usize = 1 << 24;
+const MAX_WIDTH: usize = 1 << 20;
 
 impl Architecture {
     /// Checks that there is a layer, that each layer's inputs are the outputs of the one before, and that the gates' drop rates are in (0, 1).
@@ -172,7 +172,7 @@ impl Architecture {
                 width <= MAX_WIDTH,
                 "width of a layer",
                 width,
-                "at most 2^24",
+                "at most 2^20",
             )?;
         }
         for (index, pair) in layers.windows(2).enumerate() {
@@ -189,7 +189,7 @@ impl Architecture {
                 .and_then(|length| next.checked_add(length))
                 .filter(|&end| end <= MAX_PARAMETERS)
                 .ok_or_else(|| {
-                    Error::parameter("layers", "too large", "at most 2^31 parameters")
+                    Error::parameter("layers", "too large", "at most 2^28 parameters")
                 })?;
             Ok::<_, Error>(std::mem::replace(&mut next, end)..end)
         };

@@ -70,6 +70,10 @@ impl Default for Td3Config {
     }
 }
 
+/// Widest layer of a critic, and most values of a batch in all of its layers.
+const MOST_WIDTH: usize = 4096;
+const MOST_ACTIVATIONS: usize = 1 << 25;
+
 impl Td3Config {
     /// Deep deterministic policy gradients (Lillicrap et al. 2015): the same with one critic, no delay, no smoothing.
     #[must_use]
@@ -120,7 +124,18 @@ impl Td3Config {
         let one = "it must be at least 1";
         let delay = self.policy_delay;
         parameter("policy_delay", delay as f64, delay >= 1, one)?;
-        parameter("batch", self.batch as f64, self.batch >= 1, one)
+        parameter("batch", self.batch as f64, self.batch >= 1, one)?;
+        for &width in &self.critic_hidden {
+            let ok = (1..=MOST_WIDTH).contains(&width);
+            parameter("critic_hidden", width as f64, ok, "from 1 to 4096 wide")?;
+        }
+        let widths = self
+            .critic_hidden
+            .iter()
+            .fold(1, |sum, w| w.saturating_add(sum));
+        let ok = self.batch.saturating_mul(widths) <= MOST_ACTIVATIONS;
+        let size = "times the widths of the critic it must be at most 2^25: what is computed for a batch is kept";
+        parameter("batch", self.batch as f64, ok, size)
     }
 }
 
