@@ -50,6 +50,7 @@ enum Command {
 
 fn main() -> ExitCode {
     quiet_panics();
+    progress::obey_signals();
     let result = match Cli::parse().command {
         Command::Fit(command) => command.run(),
         Command::Stats(command) => command.run(),

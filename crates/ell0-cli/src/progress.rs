@@ -5,12 +5,13 @@ use std::{
     io::{IsTerminal, stderr},
     ops::ControlFlow,
     sync::{
-        Arc, Mutex, PoisonError,
+        Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
 
+use ell0::checkpoint::discard_unfinished;
 use ell0_run::{Event, Observer, Timed};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -22,7 +23,20 @@ pub struct Bars {
     all: MultiProgress,
     bars: Mutex<HashMap<String, Bar>>,
     terminal: bool,
-    stop: Arc<AtomicBool>,
+}
+
+/// Whether Ctrl-C was pressed, and whether what goes on now can be stopped and gone on with later.
+static STOP: AtomicBool = AtomicBool::new(false);
+static STOPPABLE: AtomicBool = AtomicBool::new(false);
+
+/// Ctrl-C and SIGTERM: what is half-written is thrown away. A run that can go on later saves first; a second signal ends it at once, too.
+pub fn obey_signals() {
+    let _ = ctrlc::set_handler(|| {
+        if !STOPPABLE.load(Ordering::SeqCst) || STOP.swap(true, Ordering::SeqCst) {
+            discard_unfinished();
+            std::process::exit(130);
+        }
+    });
 }
 
 struct Bar {
@@ -37,25 +51,18 @@ impl Bars {
             all: MultiProgress::with_draw_target(ProgressDrawTarget::stderr()),
             bars: Mutex::default(),
             terminal: stderr().is_terminal(),
-            stop: Arc::default(),
         }
     }
 
     /// For runs that can go on later: the first Ctrl-C lets every job save, the second ends at once.
     pub fn stoppable() -> Self {
-        let bars = Bars::new();
-        let stop = Arc::clone(&bars.stop);
-        let _ = ctrlc::set_handler(move || {
-            if stop.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        });
-        bars
+        STOPPABLE.store(true, Ordering::SeqCst);
+        Bars::new()
     }
 
     /// Whether Ctrl-C was pressed.
     pub fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        STOP.load(Ordering::SeqCst)
     }
 
     fn show(&self, event: Event) {
@@ -128,6 +135,7 @@ impl Observer for Bars {
 
 impl Drop for Bars {
     fn drop(&mut self) {
+        STOPPABLE.store(false, Ordering::SeqCst);
         self.clear();
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use ell0::checkpoint::WholeFile;
-pub use ell0::checkpoint::{TEMPORARY, write_whole};
+pub use ell0::checkpoint::write_whole;
 use parquet::{
     basic::{Compression, Repetition, Type as Physical},
     data_type::{BoolType, DoubleType, Int64Type},

@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use ell0_data::write::write_whole;
+use ell0::checkpoint::{clear_leftovers, write_whole};
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    folder::parent_of,
+};
 
 /// Where a single file goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +42,7 @@ impl OutFile {
         if self.path.is_dir() {
             return Err(Error::IsAFolder(self.path.clone()));
         }
+        clear_leftovers(parent_of(&self.path));
         // A pipe or a terminal is no file that could be lost.
         if !self.path.is_file() {
             return Ok(());

@@ -5,10 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ell0_data::write::TEMPORARY;
+use ell0::checkpoint::{WholeFolder, clear_leftovers};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Lock, is_empty, lock, parent_of, put_in_place, remove};
+use super::{Lock, is_empty, lock, parent_of, remove};
 use crate::{
     error::{Error, Result},
     files, report,
@@ -74,11 +74,8 @@ impl Site {
         );
         let cannot = |e| Error::io("write the folder", folder)(e);
         let parent = parent_of(folder);
-        std::fs::create_dir_all(parent).map_err(cannot)?;
-        let fresh = tempfile::Builder::new()
-            .prefix(TEMPORARY)
-            .tempdir_in(parent)
-            .map_err(cannot)?;
+        clear_leftovers(parent);
+        let fresh = WholeFolder::create_in(parent).map_err(cannot)?;
         make_inside(fresh.path(), inside)?;
         std::fs::write(fresh.path().join(CONFIG), text).map_err(cannot)?;
         // Only now, when all is ready, the old one goes.
@@ -86,7 +83,7 @@ impl Site {
             let _lock = lock(folder)?;
             remove(folder)?;
         }
-        put_in_place(fresh, folder)?;
+        fresh.finish(folder).map_err(cannot)?;
         let lock = lock(folder)?;
         report::note_command(folder, self.command.as_deref())?;
         Ok(lock)
@@ -95,6 +92,7 @@ impl Site {
     /// Takes hold of a folder to go on in it, and clears away what a process that was killed left half-written.
     pub(crate) fn go_on(&self, inside: &[&str]) -> Result<Lock> {
         let lock = lock(&self.folder)?;
+        clear_leftovers(parent_of(&self.folder));
         make_inside(&self.folder, inside)?;
         report::note_command(&self.folder, self.command.as_deref())?;
         Ok(lock)
@@ -120,24 +118,10 @@ pub(crate) fn read_settings<S: DeserializeOwned>(folder: &Path, what: &str) -> R
 }
 
 fn make_inside(folder: &Path, inside: &[&str]) -> Result<()> {
-    let tidy = |folder: &Path| -> std::io::Result<()> {
-        std::fs::create_dir_all(folder)?;
-        for entry in std::fs::read_dir(folder)? {
-            let entry = entry?;
-            if entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
-                // A file, or a folder that was to become one of the run.
-                if entry.file_type()?.is_dir() {
-                    std::fs::remove_dir_all(entry.path())?;
-                } else {
-                    std::fs::remove_file(entry.path())?;
-                }
-            }
-        }
-        Ok(())
-    };
-    inside
-        .iter()
-        .chain(&[""])
-        .try_for_each(|name| tidy(&folder.join(name)))
-        .map_err(Error::io("write the folder", folder))
+    for name in inside.iter().chain(&[""]) {
+        let inner = folder.join(name);
+        std::fs::create_dir_all(&inner).map_err(Error::io("write the folder", folder))?;
+        clear_leftovers(&inner);
+    }
+    Ok(())
 }

@@ -8,8 +8,7 @@ use std::{
 
 use crate::error::{Error, Result};
 
-/// The file by which a process holds a folder.
-pub(crate) const LOCK: &str = ".lock";
+pub(crate) use ell0::checkpoint::LOCK;
 
 /// How often a folder that is held is asked for again, and the time between.
 const ATTEMPTS: u32 = 5;

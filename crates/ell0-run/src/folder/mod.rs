@@ -9,7 +9,7 @@ mod lock;
 
 use std::path::{Path, PathBuf};
 
-use ell0_data::write::TEMPORARY;
+use ell0::checkpoint::{TEMPORARY, WholeFile, WholeFolder, clear_leftovers};
 use ell0_plot::Figure;
 
 pub use lock::is_held;
@@ -75,9 +75,8 @@ impl Place {
         if !there.is_dir() {
             return Err(Error::NotAFolder(there.into()));
         }
-        let probe = tempfile::Builder::new()
-            .prefix(TEMPORARY)
-            .tempfile_in(there);
+        clear_leftovers(there);
+        let probe = WholeFile::create(there.join("probe"));
         probe
             .map(drop)
             .map_err(Error::io("write to the folder", there))
@@ -86,7 +85,7 @@ impl Place {
 
 /// A folder in the making, beside the place where it will be.
 pub(crate) struct Folder {
-    fresh: tempfile::TempDir,
+    fresh: WholeFolder,
     place: Place,
     /// The files that such a run leaves.
     ours: &'static [&'static str],
@@ -116,10 +115,7 @@ pub(crate) fn may_replace(folder: &Path, ours: &[&str]) -> Result<()> {
 /// Deletes a folder: it is gone at once or not at all, also if this process is killed meanwhile.
 pub(crate) fn remove(folder: &Path) -> Result<()> {
     let cannot = |e| Error::io("replace", folder)(e);
-    let aside = tempfile::Builder::new()
-        .prefix(".ell0-old-")
-        .tempdir_in(parent_of(folder))
-        .map_err(cannot)?;
+    let aside = WholeFolder::create_in(parent_of(folder)).map_err(cannot)?;
     std::fs::rename(folder, aside.path().join("run")).map_err(cannot)
 }
 
@@ -128,15 +124,8 @@ pub(crate) fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Temporary folders are private; what the user asked for is like any other.
-fn readable_by_all(folder: &Path) -> std::io::Result<()> {
-    #[cfg(unix)]
-    std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
-    let _ = folder;
-    Ok(())
-}
-
-fn parent_of(path: &Path) -> &Path {
+/// The folder that something is in.
+pub(crate) fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -149,11 +138,7 @@ impl Folder {
         place.check(ours)?;
         let parent = place.parent();
         let cannot = |e| Error::io("write the folder", parent)(e);
-        std::fs::create_dir_all(parent).map_err(cannot)?;
-        let fresh = tempfile::Builder::new()
-            .prefix(TEMPORARY)
-            .tempdir_in(parent)
-            .map_err(cannot)?;
+        let fresh = WholeFolder::create_in(parent).map_err(cannot)?;
         Ok(Folder {
             fresh,
             place: place.clone(),
@@ -211,17 +196,8 @@ impl Folder {
                 Place::Named { replace: false, .. } => {}
             }
         }
-        put_in_place(self.fresh, &place)?;
+        let cannot = Error::io("write the folder", &place);
+        self.fresh.finish(&place).map_err(cannot)?;
         Ok(place)
     }
-}
-
-/// Gives a temporary folder its name.
-fn put_in_place(fresh: tempfile::TempDir, place: &Path) -> Result<()> {
-    let cannot = |e| Error::io("write the folder", place)(e);
-    readable_by_all(fresh.path()).map_err(cannot)?;
-    std::fs::rename(fresh.path(), place).map_err(cannot)?;
-    // The temporary name is gone.
-    let _ = fresh.keep();
-    Ok(())
 }

@@ -1,7 +1,8 @@
 //! States on the disk: what a run that may be killed at any moment needs to go on from where it was.
 //!
 //! - [`to_bytes`] and [`from_bytes`]: one safetensors file of named [`Tensor`]s, with everything that is not a tensor as JSON in its header and a checksum over both.
-//! - [`write_whole`] and [`WholeFile`]: a file is written beside its place and renamed, so that a kill leaves the old one or the new one.
+//! - [`write_whole`] and [`WholeFile`]: a file is written beside its place and renamed, so that a kill leaves the old one or the new one. [`WholeFolder`]: a folder likewise.
+//! - [`clear_leftovers`], [`discard_unfinished`]: what was not finished goes, by the next process or by this one.
 //! - [`Journal`]: rows that only grow, in blocks with a checksum each. A state that names how many rows it knows of finds exactly these again.
 //!
 //! ```
@@ -27,11 +28,13 @@
 mod checksum;
 mod container;
 mod journal;
+mod unfinished;
 mod whole;
 
 pub use container::{Tensor, Tensors, format_of, from_bytes, to_bytes};
 pub use journal::Journal;
-pub use whole::{TEMPORARY, WholeFile, write_whole};
+pub use unfinished::{LOCK, TEMPORARY, WholeFolder, clear_leftovers, discard_unfinished};
+pub use whole::{WholeFile, write_whole};
 
 #[cfg(test)]
 mod tests;

@@ -291,3 +291,39 @@ proptest! {
         prop_assert!(Journal::read(&path, 1, 0).is_err());
     }
 }
+
+/// Leftovers of killed processes go; what is being written stays, and so does what is not ours.
+#[test]
+fn leftovers_are_told_from_what_is_being_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at(".ell0-left"), b"half a fi").unwrap();
+    std::fs::create_dir(at(".ell0-empty")).unwrap();
+    std::fs::create_dir(at(".ell0-folder")).unwrap();
+    std::fs::write(at(".ell0-folder/.lock"), b"").unwrap();
+    std::fs::write(at(".ell0-folder/model.json"), b"{").unwrap();
+    std::fs::write(at(".other"), b"mine").unwrap();
+    let (file, whole) = (
+        WholeFile::create(at("file")).unwrap(),
+        WholeFolder::create_in(&at("deep/er")).unwrap(),
+    );
+    clear_leftovers(folder.path());
+    clear_leftovers(&at("deep/er"));
+    let mut names: Vec<String> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert!(names[0].starts_with(".ell0-") && names[1] == ".other" && names[2] == "deep");
+    std::fs::write(whole.path().join("inside"), b"1").unwrap();
+    whole.finish(&at("whole")).unwrap();
+    file.finish().unwrap();
+    assert!(at("file").exists() && at("whole/inside").exists() && !at("whole/.lock").exists());
+    // A folder that is given up takes along what was made for it.
+    assert!(!at("deep").exists());
+    let given_up = WholeFolder::create_in(&at("deep/er")).unwrap();
+    assert!(given_up.path().exists());
+    drop(given_up);
+    assert!(!at("deep").exists());
+}

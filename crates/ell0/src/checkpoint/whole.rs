@@ -8,10 +8,8 @@ use std::{
 
 use tempfile::NamedTempFile;
 
+use super::unfinished::{Entry, temporary_file};
 use crate::error::{Error, Result};
-
-/// How the names of files begin that are not complete yet; one that is left behind by a process that was killed may be deleted.
-pub const TEMPORARY: &str = ".ell0-";
 
 /// A file that is being written beside its place. It gets its name when it is finished; dropped before, it leaves nothing behind.
 #[derive(Debug)]
@@ -25,7 +23,7 @@ pub struct WholeFile {
 #[derive(Debug)]
 enum Target {
     /// A file beside the one that is wanted, which it becomes by renaming.
-    Temporary(NamedTempFile),
+    Temporary(NamedTempFile, Entry),
     /// A pipe, a terminal or another thing that is no file: there is nothing to rename.
     Special(File),
 }
@@ -42,14 +40,8 @@ impl WholeFile {
                 let reason = format!("there is no folder {}", folder.display());
                 return Err(io::Error::new(io::ErrorKind::NotFound, reason));
             }
-            let mut builder = tempfile::Builder::new();
-            builder.prefix(TEMPORARY);
-            // As any new file, not private as temporary ones usually are.
-            #[cfg(unix)]
-            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-            #[cfg(unix)]
-            builder.permissions(mode);
-            Target::Temporary(builder.tempfile_in(folder)?)
+            let (file, entry) = temporary_file(folder)?;
+            Target::Temporary(file, entry)
         };
         Ok(WholeFile {
             path: path.into(),
@@ -60,14 +52,14 @@ impl WholeFile {
     /// What to write to.
     pub fn file(&self) -> io::Result<File> {
         match &self.target {
-            Target::Temporary(file) => file.as_file().try_clone(),
+            Target::Temporary(file, _) => file.as_file().try_clone(),
             Target::Special(file) => file.try_clone(),
         }
     }
 
     /// Makes sure that all is on the disk, and gives the file its name.
     pub fn finish(self) -> io::Result<()> {
-        if let Target::Temporary(file) = self.target {
+        if let Target::Temporary(file, _entry) = self.target {
             file.as_file().sync_all()?;
             file.persist(&self.path).map_err(|e| e.error)?;
             sync_folder(&self.path);

@@ -66,7 +66,7 @@ impl FromStr for ActorKind {
                 text: text.into(),
                 at: name.len(),
                 reason: format!(
-                    "expected the widths of the hidden layers, for example {name}(256, 256)"
+                    "expected the widths of the hidden layers, each from 1 to 4096, for example {name}(256, 256)"
                 ),
             };
             let inside = match rest.trim() {
@@ -78,7 +78,7 @@ impl FromStr for ActorKind {
             };
             let hidden: Vec<usize> = inside
                 .split(',')
-                .map(|w| w.trim().parse().ok().filter(|w| (1..=8192).contains(w)))
+                .map(|w| w.trim().parse().ok().filter(|w| (1..=4096).contains(w)))
                 .collect::<Option<_>>()
                 .ok_or_else(wrong)?;
             return Ok(if sparse {
