@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use ell0::wording::shown_path;
+
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -162,7 +164,7 @@ pub enum Error {
         name: String,
     },
     /// Files of training that cannot be gone on with.
-    #[error("{}: {reason}", path.display())]
+    #[error("{}: {reason}", shown_path(path))]
     Checkpoint {
         /// The file.
         path: PathBuf,
@@ -170,7 +172,7 @@ pub enum Error {
         reason: String,
     },
     /// The operating system refused.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {source}", shown_path(path))]
     Io {
         /// What was tried.
         action: &'static str,

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::wording::{shown, shown_path};
+
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -20,7 +22,7 @@ pub enum Error {
         expected: String,
     },
     /// A name that is not one of those known.
-    #[error("unknown {kind} `{name}`: expected one of {expected}")]
+    #[error("unknown {kind} `{}`: expected one of {expected}", shown(name))]
     Unknown {
         /// What was to be named, for example "activation".
         kind: &'static str,
@@ -60,7 +62,10 @@ pub enum Error {
         expected: String,
     },
     /// A value in a named column that cannot be used.
-    #[error("column `{column}`, row {row} (counted from 0) holds {value}: {expected}")]
+    #[error(
+        "column `{}`, row {row} (counted from 0) holds {value}: {expected}",
+        shown(column)
+    )]
     Value {
         /// Name of the column, or of the term computed from it.
         column: String,
@@ -99,7 +104,7 @@ pub enum Error {
         kept: u64,
     },
     /// A file that is not a checkpoint, or not of this model.
-    #[error("checkpoint {}: {reason}", path.display())]
+    #[error("checkpoint {}: {reason}", shown_path(path))]
     Checkpoint {
         /// The file.
         path: PathBuf,
@@ -107,7 +112,7 @@ pub enum Error {
         reason: String,
     },
     /// The operating system refused.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {source}", shown_path(path))]
     Io {
         /// What was tried.
         action: &'static str,
