@@ -1,5 +1,6 @@
 //! What the libraries say is wrong, with the option that mends it.
 
+use ell0::wording::listed;
 use ell0_control::Error as ControlError;
 use ell0_data::Error as DataError;
 use ell0_run::Error;
@@ -60,7 +61,7 @@ fn with_option(told: String, error: &Error) -> String {
         }
         Error::NoTime { columns } => format!(
             "no column of time: name it with --time, or give the time between rows with --dt (the columns are {}); `ell0 fit --dynamics discrete` needs none",
-            columns.join(", ")
+            listed(columns)
         ),
         Error::UnevenSteps { .. } => told.replace(
             "a discrete law needs even steps; a law of rates of change does not",

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use ell0::wording::{marked, shown, shown_path};
+
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -10,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// Text that names no environment or policy.
-    #[error("cannot read `{text}`: {reason}\n  {text}\n  {}^", " ".repeat(*at))]
+    #[error("cannot read `{}`: {reason}\n{}", shown(text), marked(text, *at, 2))]
     Text {
         /// The text.
         text: String,
@@ -173,7 +175,7 @@ pub enum Error {
         name: String,
     },
     /// Files of training that cannot be gone on with.
-    #[error("{}: {reason}", path.display())]
+    #[error("{}: {reason}", shown_path(path))]
     Checkpoint {
         /// The file.
         path: PathBuf,
@@ -181,7 +183,7 @@ pub enum Error {
         reason: String,
     },
     /// The operating system refused.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {source}", shown_path(path))]
     Io {
         /// What was tried.
         action: &'static str,

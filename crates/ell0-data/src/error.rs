@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use ell0::wording::{shown, shown_path};
+
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -10,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}: {source}", shown_path(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -18,7 +20,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The operating system refused to write.
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}: {source}", shown_path(path))]
     Write {
         /// The file.
         path: PathBuf,
@@ -26,7 +28,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The file is not what its name says.
-    #[error("{}: {reason}", path.display())]
+    #[error("{}: {reason}", shown_path(path))]
     Format {
         /// The file.
         path: PathBuf,
@@ -46,7 +48,7 @@ pub enum Error {
         gigabytes: f64,
     },
     /// A column that is not there.
-    #[error("{}: there is no column `{column}`{}", path.display(), nearest.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
+    #[error("{}: there is no column `{}`{}", shown_path(path), shown(column), nearest.as_ref().map_or(String::new(), |n| format!("; did you mean `{}`?", shown(n))))]
     Column {
         /// The file.
         path: PathBuf,
@@ -56,7 +58,11 @@ pub enum Error {
         nearest: Option<String>,
     },
     /// A cell that is not a finite number.
-    #[error("{}: {place}, column `{column}` holds {found}: expected a finite number", path.display())]
+    #[error(
+        "{}: {place}, column `{}` holds {found}: expected a finite number",
+        shown_path(path),
+        shown(column)
+    )]
     Cell {
         /// The file.
         path: PathBuf,
@@ -68,7 +74,10 @@ pub enum Error {
         found: String,
     },
     /// Time that does not run forwards.
-    #[error("{}: {place}: time goes from {before} to {after}; within a trajectory it must increase", path.display())]
+    #[error(
+        "{}: {place}: time goes from {before} to {after}; within a trajectory it must increase",
+        shown_path(path)
+    )]
     Time {
         /// The file.
         path: PathBuf,
@@ -80,7 +89,12 @@ pub enum Error {
         after: f64,
     },
     /// Columns of different length.
-    #[error("{}: column `{column}` has {rows} rows, but `{first}` has {expected}", path.display())]
+    #[error(
+        "{}: column `{}` has {rows} rows, but `{}` has {expected}",
+        shown_path(path),
+        shown(column),
+        shown(first)
+    )]
     Length {
         /// The frame.
         path: PathBuf,

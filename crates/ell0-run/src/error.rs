@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ell0::wording::{listed, shown, shown_path};
 use ell0_data::derivative::Derivative;
 
 /// The result of every fallible operation of this crate.
@@ -33,17 +34,21 @@ pub enum Error {
     )]
     NoColumns,
     /// A law of rates of change without time.
-    #[error("no column of time: name it, or give the time between rows (the columns are {}); a discrete law needs none", columns.join(", "))]
+    #[error(
+        "no column of time: name it, or give the time between rows (the columns are {}); a discrete law needs none",
+        listed(columns)
+    )]
     NoTime {
         /// The columns there are.
         columns: Vec<String>,
     },
     /// A file that is given twice, so that its rows would count twice.
-    #[error("{} is given twice", .0.display())]
+    #[error("{} is given twice", shown_path(.0))]
     Twice(PathBuf),
     /// A time between rows beside a column that is the time.
     #[error(
-        "column `{column}` is the time, and a time between rows was given, too: leave the latter out, or give the column another name"
+        "column `{}` is the time, and a time between rows was given, too: leave the latter out, or give the column another name",
+        shown(column)
     )]
     TimeTwice {
         /// The column.
@@ -75,7 +80,7 @@ pub enum Error {
     )]
     AlreadyKnown,
     /// Parameters of a network or a policy where equations are wanted.
-    #[error("{} is a file of parameters, not a closed form in JSON", .0.display())]
+    #[error("{} is a file of parameters, not a closed form in JSON", shown_path(.0))]
     Network(PathBuf),
     /// A policy without a loop.
     #[error(
@@ -97,7 +102,7 @@ pub enum Error {
         environment: String,
     },
     /// A file or folder that the system does not let us read or write.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {source}", shown_path(path))]
     Io {
         /// What was tried.
         action: &'static str,
@@ -107,22 +112,26 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A folder that is there already.
-    #[error("the folder {} exists", .0.display())]
+    #[error("the folder {} exists", shown_path(.0))]
     FolderExists(PathBuf),
     /// A file that is there already.
-    #[error("{} exists already", .0.display())]
+    #[error("{} exists already", shown_path(.0))]
     FileExists(PathBuf),
     /// A file that would be written while it is read.
-    #[error("{} is being read: nothing is written over it", .0.display())]
+    #[error("{} is being read: nothing is written over it", shown_path(.0))]
     ReadAndWritten(PathBuf),
     /// A file where a folder is wanted.
-    #[error("{} is a file, where a folder is needed", .0.display())]
+    #[error("{} is a file, where a folder is needed", shown_path(.0))]
     NotAFolder(PathBuf),
     /// A folder where a file is wanted.
-    #[error("{} is a folder, where a file is needed", .0.display())]
+    #[error("{} is a folder, where a file is needed", shown_path(.0))]
     IsAFolder(PathBuf),
     /// A folder that holds what no run has put there, so that it is not replaced.
-    #[error("the folder {} holds {name}, which no run has put there; only folders of runs are replaced", folder.display())]
+    #[error(
+        "the folder {} holds {}, which no run has put there; only folders of runs are replaced",
+        shown_path(folder),
+        shown(name)
+    )]
     Foreign {
         /// The folder.
         folder: PathBuf,
@@ -130,10 +139,10 @@ pub enum Error {
         name: String,
     },
     /// A folder that another process writes to.
-    #[error("another process is writing to {}; wait for its end, or end it", .0.display())]
+    #[error("another process is writing to {}; wait for its end, or end it", shown_path(.0))]
     Held(PathBuf),
     /// A folder without the run that was expected in it.
-    #[error("{} holds no {expected}", folder.display())]
+    #[error("{} holds no {expected}", shown_path(folder))]
     NoRun {
         /// The folder.
         folder: PathBuf,
@@ -141,7 +150,7 @@ pub enum Error {
         expected: String,
     },
     /// A file of a run that is damaged, or not of it.
-    #[error("{}: {reason}", path.display())]
+    #[error("{}: {reason}", shown_path(path))]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -149,7 +158,7 @@ pub enum Error {
         reason: String,
     },
     /// The run in a folder is another one than the one asked for.
-    #[error("{} holds {found}, not {asked}", folder.display())]
+    #[error("{} holds {found}, not {asked}", shown_path(folder))]
     OtherRun {
         /// The folder.
         folder: PathBuf,
@@ -165,7 +174,7 @@ pub enum Error {
         folder: Option<PathBuf>,
     },
     /// A name that is not there.
-    #[error("there is no {kind} `{name}`; there are {known}")]
+    #[error("there is no {kind} `{}`; there are {known}", shown(name))]
     Unknown {
         /// What was named.
         kind: &'static str,

@@ -7,7 +7,9 @@ use ell0::{
     equation::{Model, Node},
     export::{File, Format, Network, Options, export, export_network},
     features::Function,
+    input,
     network::Mlp,
+    wording::shown_path,
 };
 use ell0_control::agent::{Actor, POLICY_FORMAT, TRAINING_FORMAT};
 use ell0_data::write::write_whole;
@@ -73,14 +75,14 @@ impl Exportable {
         if path.extension().is_none_or(|e| e != "safetensors") {
             return Ok(Exportable::Equations(read_model(path)?));
         }
-        let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+        let bytes = input::read(path, input::MOST_BINARY).map_err(Error::io("read", path))?;
         let actor = match format_of(&bytes, path).as_deref() {
             Ok(POLICY_FORMAT) => Some(Actor::from_bytes(&bytes, path)),
             Ok(TRAINING_FORMAT) => Some(Actor::of_training(path)),
             _ => None,
         };
         if let Some(actor) = actor {
-            let actor = actor.about(|| format!("{} holds no policy", path.display()))?;
+            let actor = actor.about(|| format!("{} holds no policy", shown_path(path)))?;
             return Exportable::of_actor(&actor);
         }
         let compact = Mlp::from_checkpoint(path)?.compact()?;

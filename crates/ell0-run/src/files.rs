@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ell0::input;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::{Error, Result};
@@ -23,9 +24,9 @@ pub(crate) fn to_toml(settings: &impl Serialize) -> Result<String> {
     }
 }
 
-/// Reads a text file.
+/// Reads a text file, if it is a file and not too large.
 pub(crate) fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(Error::io("read", path))
+    input::read_text(path).map_err(Error::io("read", path))
 }
 
 /// Reads a value from its JSON file.
@@ -35,7 +36,9 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
 
 /// Reads values from a file with one JSON object a line. The last line may be cut off: whoever writes it may be at work, or was killed.
 pub(crate) fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
-    let text = read(path)?;
+    let bytes = input::read(path, input::MOST_BINARY).map_err(Error::io("read", path))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| Error::damaged(path, "it is not text in UTF-8"))?;
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     whole
         .lines()

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ell0::equation::Model;
+use ell0::{equation::Model, wording::shown_path};
 use ell0_data::{
     table::{Block, ReadOptions, Table, Want},
     write::{TableWriter, Values},
@@ -28,12 +28,12 @@ pub fn read_model(path: impl AsRef<Path>) -> Result<Model> {
     if path.join("policies").is_dir() {
         return Err(Error::Unsuitable(format!(
             "{} is the folder of a training; its policies in closed form are in {}",
-            path.display(),
-            path.join("policies").display()
+            shown_path(path),
+            shown_path(&path.join("policies"))
         )));
     }
     let text = files::read(&file)?;
-    Model::from_json(&text).about(|| format!("{} is not a model", file.display()))
+    Model::from_json(&text).about(|| format!("{} is not a model", shown_path(&file)))
 }
 
 /// All rows of the named columns.

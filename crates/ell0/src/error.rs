@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::wording::{marked, shown, shown_path};
+
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -20,7 +22,7 @@ pub enum Error {
         expected: String,
     },
     /// A name that is not one of those known.
-    #[error("unknown {kind} `{name}`: expected one of {expected}")]
+    #[error("unknown {kind} `{}`: expected one of {expected}", shown(name))]
     Unknown {
         /// What was to be named, for example "activation".
         kind: &'static str,
@@ -60,7 +62,10 @@ pub enum Error {
         expected: String,
     },
     /// A value in a named column that cannot be used.
-    #[error("column `{column}`, row {row} (counted from 0) holds {value}: {expected}")]
+    #[error(
+        "column `{}`, row {row} (counted from 0) holds {value}: {expected}",
+        shown(column)
+    )]
     Value {
         /// Name of the column, or of the term computed from it.
         column: String,
@@ -72,7 +77,7 @@ pub enum Error {
         expected: String,
     },
     /// A text that cannot be read.
-    #[error("cannot read {what}: expected {expected} here\n    {}", marked(text, *place))]
+    #[error("cannot read {what}: expected {expected} here\n{}", marked(text, *place, 4))]
     Syntax {
         /// What the text should be.
         what: &'static str,
@@ -99,7 +104,7 @@ pub enum Error {
         kept: u64,
     },
     /// A file that is not a checkpoint, or not of this model.
-    #[error("checkpoint {}: {reason}", path.display())]
+    #[error("checkpoint {}: {reason}", shown_path(path))]
     Checkpoint {
         /// The file.
         path: PathBuf,
@@ -107,7 +112,7 @@ pub enum Error {
         reason: String,
     },
     /// The operating system refused.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {source}", shown_path(path))]
     Io {
         /// What was tried.
         action: &'static str,
@@ -116,56 +121,6 @@ pub enum Error {
         /// The system's answer.
         source: std::io::Error,
     },
-}
-
-/// Most characters of a foreign text in a message.
-const SHOWN: usize = 80;
-
-/// A foreign text between backticks for a message: cut if it is long, control characters escaped.
-#[must_use]
-pub fn quoted(text: &str) -> String {
-    format!("`{}`", shortened(text))
-}
-
-/// The same without backticks.
-#[must_use]
-pub fn shortened(text: &str) -> String {
-    let mut out: String = text.chars().take(SHOWN).map(visible).collect();
-    if text.chars().nth(SHOWN).is_some() {
-        out.push('…');
-    }
-    out
-}
-
-/// A character that cannot do anything to a terminal.
-fn visible(c: char) -> String {
-    // Marks that change the direction of what follows count, too: they make a message read as something else.
-    let hidden = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
-    if c.is_control() || hidden {
-        c.escape_default().to_string()
-    } else {
-        c.to_string()
-    }
-}
-
-/// The part of a text around a place, in bytes, with a mark below it.
-fn marked(text: &str, place: usize) -> String {
-    let whole = |at: &usize| text.is_char_boundary(*at);
-    let place = (0..=place.min(text.len())).rev().find(whole).unwrap_or(0);
-    let (before, after) = text.split_at(place);
-    let cut_before = before.chars().count().saturating_sub(SHOWN / 2);
-    let from: String = before.chars().skip(cut_before).map(visible).collect();
-    let to: String = after.chars().take(SHOWN / 2).map(visible).collect();
-    let (left, right) = (
-        if cut_before > 0 { "…" } else { "" },
-        if after.chars().nth(SHOWN / 2).is_some() {
-            "…"
-        } else {
-            ""
-        },
-    );
-    let indent = " ".repeat(left.chars().count() + from.chars().count());
-    format!("{left}{from}{to}{right}\n    {indent}^")
 }
 
 impl Error {

@@ -52,6 +52,7 @@
 //! - [`export`]: a finished model as C, Rust, Python, SymPy, LaTeX, MATLAB, ONNX or JSON; [`protobuf`]: what ONNX is written with.
 //! - [`training`]: Adam, schedules, the training loop. [`checkpoint`]: states on the disk, whole or not at all.
 //! - [`rng`]: randomness as an explicit, splittable value. The same seed gives the same bits on any number of threads.
+//! - [`input`]: files that somebody named, opened only if they are files and not too large. [`wording`]: text that others wrote, in messages.
 //!
 //! The formulas follow Louizos, Welling and Kingma, *Learning sparse neural networks through L0 regularization* (2018), and Botteghi and Fasel, *Sparsifying
 //! parametric models with L0 regularization* (2024), whose misprints are corrected here: the CDF of the binary concrete is σ(β logit s − log α), and
@@ -66,6 +67,7 @@ pub mod error;
 pub mod export;
 pub mod features;
 pub mod gates;
+pub mod input;
 pub mod network;
 pub mod protobuf;
 pub mod rng;
@@ -73,5 +75,6 @@ mod simd;
 #[cfg(test)]
 mod testing;
 pub mod training;
+pub mod wording;
 
 pub use error::{Error, Result};

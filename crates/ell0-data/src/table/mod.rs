@@ -13,6 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ell0::{input, wording::shown};
 pub use parquet::panics_are_errors;
 
 use crate::{
@@ -146,14 +147,14 @@ fn first_bytes(path: &Path) -> Result<[u8; 4]> {
 
 fn last_bytes(path: &Path) -> std::io::Result<[u8; 4]> {
     let mut bytes = [0; 4];
-    let mut file = File::open(path)?;
+    let mut file = input::open(path)?;
     file.seek(SeekFrom::End(-4))?;
     file.read_exact(&mut bytes)?;
     Ok(bytes)
 }
 
 fn open_file(path: &Path) -> Result<File> {
-    File::open(path).map_err(|source| Error::Io {
+    input::open(path).map_err(|source| Error::Io {
         path: path.into(),
         source,
     })
@@ -238,7 +239,10 @@ fn find(path: &Path, names: &[String], want: &Want) -> Result<Found> {
     if names.iter().filter(|name| *name == column).count() > 1 {
         return Err(Error::Format {
             path: path.into(),
-            reason: format!("several columns are called `{column}`; give each its own name"),
+            reason: format!(
+                "several columns are called `{}`; give each its own name",
+                shown(column)
+            ),
         });
     }
     match names.iter().position(|name| name == column) {

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use ell0::equation::{Dynamics, Model};
+use ell0::{
+    equation::{Dynamics, Model},
+    wording::shown_path,
+};
 use ell0_control::analysis::{Law, STARTS, Stability};
 use ell0_data::table::{ReadOptions, Table};
 use serde::{Deserialize, Serialize};
@@ -109,7 +112,7 @@ impl Recording {
             None => (0..rows).map(|k| k as f64).collect(),
         };
         let states = (0..rows).map(|r| columns.iter().map(|c| c[r]).collect());
-        Recording::new(times, states.collect()).about(|| path.display().to_string())
+        Recording::new(times, states.collect()).about(|| shown_path(path))
     }
 }
 

@@ -27,6 +27,8 @@ use std::{io::Read, path::Path};
 use ell0::{
     dictionary::{Method, Rule, Statistics},
     features::Features,
+    input,
+    wording::{listed, shown_path},
 };
 use ell0_data::evidence::{Evidence, training_rows};
 use serde::{Deserialize, Serialize};
@@ -36,6 +38,7 @@ pub use discovery::{DataSummary, DiscoveredEquation, Discovery, PathLine, Select
 use crate::{
     data::{DataSettings, Prepared, Source, refuse_twice},
     error::{Error, Result},
+    files,
     observer::Observer,
 };
 
@@ -116,7 +119,7 @@ impl FitSettings {
     /// Reads the settings of a fit from their file.
     pub fn read(file: impl AsRef<Path>) -> Result<Self> {
         let file = file.as_ref();
-        let text = std::fs::read_to_string(file).map_err(Error::io("read", file))?;
+        let text = files::read(file)?;
         toml::from_str(&text)
             .map_err(|e| Error::damaged(file, format!("it is not the config.toml of a fit: {e}")))
     }
@@ -132,7 +135,7 @@ impl FitSettings {
             let expected = "a probability strictly between 0 and 1";
             return Err(Error::setting("prior", self.prior, expected));
         }
-        crate::files::to_toml(self).map(drop)
+        files::to_toml(self).map(drop)
     }
 
     /// How one law of the path is chosen.
@@ -196,8 +199,8 @@ impl FitSettings {
         if let Some(other) = other {
             return Err(Error::Unsuitable(format!(
                 "{} holds statistics and {} rows; fit them apart, or make statistics of both",
-                first_file.display(),
-                other.display()
+                shown_path(first_file),
+                shown_path(other)
             )));
         }
         let said = DataSettings {
@@ -215,13 +218,13 @@ impl FitSettings {
             if !same {
                 return Err(Error::Unsuitable(format!(
                     "{} was made of {} for {} with library `{}`, but {} of {} for {} with `{}`: make them alike",
-                    file.display(),
-                    evidence.inputs.join(", "),
-                    evidence.targets.join(", "),
+                    shown_path(file),
+                    listed(&evidence.inputs),
+                    listed(&evidence.targets),
                     evidence.library,
-                    first_file.display(),
-                    first.inputs.join(", "),
-                    first.targets.join(", "),
+                    shown_path(first_file),
+                    listed(&first.inputs),
+                    listed(&first.targets),
                     first.library
                 )));
             }
@@ -243,7 +246,7 @@ fn sampled_rows(prepared: &Prepared) -> Result<ell0_data::evidence::TrainingRows
 fn read_evidence(file: &Path) -> Result<Option<Evidence>> {
     let cannot = |e| Error::io("read", file)(e);
     let mut head = [0; 32];
-    let mut reader = std::fs::File::open(file).map_err(cannot)?;
+    let mut reader = input::open(file).map_err(cannot)?;
     let mut filled = 0;
     while filled < head.len() {
         match reader.read(&mut head[filled..]).map_err(cannot)? {
@@ -255,7 +258,7 @@ fn read_evidence(file: &Path) -> Result<Option<Evidence>> {
     if !named && !Evidence::looks_like(&head[..filled]) {
         return Ok(None);
     }
-    let text = std::fs::read_to_string(file).map_err(cannot)?;
+    let text = files::read(file)?;
     let evidence = Evidence::from_json(&text).map_err(|reason| {
         Error::damaged(
             file,

@@ -5,6 +5,7 @@ mod page;
 
 use std::path::{Path, PathBuf};
 
+use ell0::wording::shown_path;
 use ell0_data::write::write_whole;
 
 pub use compare::compare;
@@ -48,7 +49,7 @@ impl Run {
     /// Reads whatever run a folder holds.
     pub fn read(folder: impl AsRef<Path>) -> Result<Self> {
         let folder = folder.as_ref();
-        let about = || format!("cannot read the run in {}", folder.display());
+        let about = || format!("cannot read the run in {}", shown_path(folder));
         Run::of(folder).about(about)
     }
 

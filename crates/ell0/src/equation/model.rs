@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{CompiledModel, Expression, file::File};
 use crate::{
-    error::{Result, quoted, require, require_len},
+    error::{Result, require, require_len},
     features::{Features, Library},
+    wording::{listed, shown},
 };
 
 /// What the targets of a model are.
@@ -187,7 +188,7 @@ impl Model {
             require(
                 seen.insert(target.as_str()),
                 "target",
-                quoted(target),
+                format!("`{}`", shown(target)),
                 "each target must have one equation",
             )?;
             // Mostly they are the very same list.
@@ -196,7 +197,7 @@ impl Model {
             require(
                 same,
                 "inputs",
-                format!("{} (of {})", quoted(&own.join(", ")), quoted(target)),
+                format!("`{}` (of `{}`)", listed(own), shown(target)),
                 "all equations must have the model's inputs",
             )?;
             expression.check_writable()?;
@@ -222,7 +223,7 @@ impl Model {
             require(
                 seen.insert(name.as_str()),
                 "input",
-                quoted(name),
+                format!("`{}`", shown(name)),
                 "each input must have its own name",
             )?;
         }

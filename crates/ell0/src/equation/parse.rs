@@ -3,7 +3,10 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::{Expression, Node};
-use crate::error::{Error, Result, quoted, require};
+use crate::{
+    error::{Error, Result, require},
+    wording::shown,
+};
 
 impl Expression {
     /// Reads an expression of the given variables.
@@ -35,7 +38,7 @@ impl Expression {
         require(
             root.is_finite(),
             "expression",
-            quoted(text),
+            format!("`{}`", shown(text)),
             "its constants must be finite: it divides by zero, or leaves a function's domain",
         )?;
         Expression::new(variables.clone(), root)

@@ -2,7 +2,7 @@
 //!
 //! The random streams are functions of the seed and the number of the step, so both being in the file, a resumed run goes on to the same bits.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,7 @@ use super::{
 use crate::{
     checkpoint::{self, Tensor, Tensors, write_whole},
     error::{Error, Result},
+    input,
     network::{Architecture, Mlp},
 };
 
@@ -225,7 +226,7 @@ impl Mlp {
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|source| Error::Io {
+    input::read(path, input::MOST_BINARY).map_err(|source| Error::Io {
         action: "read checkpoint",
         path: path.into(),
         source,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ell0::{
     checkpoint::{Tensor, from_bytes, to_bytes, write_whole},
+    input,
     network::NoisePer,
     rng::Stream,
 };
@@ -70,7 +71,7 @@ impl Actor {
     /// Reads the file of a policy.
     pub fn load(path: impl AsRef<Path>) -> Result<Actor> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|source| Error::Io {
+        let bytes = input::read(path, input::MOST_BINARY).map_err(|source| Error::Io {
             action: "read",
             path: path.into(),
             source,

@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ell0::input;
 use serde::{Deserialize, Serialize};
 
 use super::{failed, wrong};
@@ -139,6 +140,6 @@ fn latest(records: Vec<EpisodeRecord>) -> Vec<EpisodeRecord> {
 
 /// The episodes in a file that may be growing: all whole lines, whether a state counts them already or not.
 pub(super) fn read(path: &Path) -> Result<Vec<EpisodeRecord>> {
-    let text = std::fs::read(path).map_err(|e| failed("read", path, e))?;
+    let text = input::read(path, input::MOST_BINARY).map_err(|e| failed("read", path, e))?;
     Ok(latest(records(&text).map_while(|r| r).collect()))
 }

@@ -20,6 +20,7 @@ use std::{
 
 use ell0::{
     checkpoint::{Journal, Tensor, from_bytes, to_bytes, write_whole},
+    input,
     rng::Stream,
 };
 use serde::{Deserialize, Serialize};
@@ -234,7 +235,7 @@ impl Actor {
     /// The policy that the state of a training holds.
     pub fn of_training(state: impl AsRef<Path>) -> Result<Actor> {
         let state = state.as_ref();
-        let bytes = std::fs::read(state).map_err(|e| failed("read", state, e))?;
+        let bytes = input::read(state, input::MOST_BINARY).map_err(|e| failed("read", state, e))?;
         let (header, tensors) = from_bytes::<Header>(TRAINING_FORMAT, VERSION, &bytes, state)?;
         let stream = Stream::new(0);
         let kind = header.config.kind()?;
@@ -254,7 +255,8 @@ impl Training {
     ) -> Result<(Training, Saver)> {
         let stem = stem.as_ref();
         let state = beside(stem, STATE);
-        let bytes = std::fs::read(&state).map_err(|e| failed("read", &state, e))?;
+        let bytes =
+            input::read(&state, input::MOST_BINARY).map_err(|e| failed("read", &state, e))?;
         let (header, tensors) = from_bytes::<Header>(TRAINING_FORMAT, VERSION, &bytes, &state)?;
         if header.config != config {
             return Err(wrong(&state, "it was begun with other settings"));

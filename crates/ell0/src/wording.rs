@@ -1,0 +1,140 @@
+//! Text that others wrote, as it stands in messages: short, on one line, and without what a terminal would obey.
+
+use std::{fmt::Write, path::Path};
+
+/// Characters of a cell or a name that a message shows.
+pub const MOST_SHOWN: usize = 80;
+
+/// Names that a message lists.
+const MOST_LISTED: usize = 20;
+
+/// Whether a character would act on a terminal, end the line, or turn the direction of what follows, instead of being seen.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+fn escaped(characters: impl Iterator<Item = char>) -> String {
+    characters.fold(String::new(), |mut text, c| {
+        if is_unseen(c) {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{}", c.escape_default());
+        } else {
+            text.push(c);
+        }
+        text
+    })
+}
+
+/// A cell, a name or a label: control characters escaped, cut after [`MOST_SHOWN`] characters.
+///
+/// ```
+/// use ell0::wording::shown;
+/// assert_eq!(shown("θ [rad]"), "θ [rad]");
+/// assert_eq!(shown("\u{1b}[31mred\n"), "\\u{1b}[31mred\\n");
+/// assert_eq!(shown(&"x".repeat(500)).chars().count(), 81);
+/// ```
+#[must_use]
+pub fn shown(text: &str) -> String {
+    let mut short = escaped(text.chars().take(MOST_SHOWN));
+    if text.chars().nth(MOST_SHOWN).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+/// The part of a text around a place (in bytes), with a mark below it; further lines are indented like the first.
+#[must_use]
+pub fn marked(text: &str, place: usize, indent: usize) -> String {
+    let whole = |at: &usize| text.is_char_boundary(*at);
+    let place = (0..=place.min(text.len())).rev().find(whole).unwrap_or(0);
+    let (before, after) = text.split_at(place);
+    let most = MOST_SHOWN / 2;
+    let cut = before.chars().count().saturating_sub(most);
+    let (left, right) = (
+        if cut > 0 { "…" } else { "" },
+        if after.chars().nth(most).is_some() {
+            "…"
+        } else {
+            ""
+        },
+    );
+    let from = escaped(before.chars().skip(cut));
+    let to = escaped(after.chars().take(most));
+    let under = " ".repeat(indent + left.chars().count() + from.chars().count());
+    let margin = " ".repeat(indent);
+    format!("{margin}{left}{from}{to}{right}\n{under}^")
+}
+
+/// The name of a file or folder: control characters escaped, nothing cut off, so that it can be found.
+#[must_use]
+pub fn shown_path(path: &Path) -> String {
+    escaped(path.to_string_lossy().chars())
+}
+
+/// Names with commas between them: the first twenty, and how many more there are.
+#[must_use]
+pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
+    let first = names.iter().take(MOST_LISTED).map(|n| shown(n.as_ref()));
+    let mut list = first.collect::<Vec<_>>().join(", ");
+    if names.len() > MOST_LISTED {
+        let _ = write!(list, " and {} more", names.len() - MOST_LISTED);
+    }
+    list
+}
+
+/// A number of bytes for a reader: 512 bytes, 16 MiB, 6.0 GiB.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} bytes");
+    }
+    let (mut value, mut unit) = (bytes as f64 / 1024.0, 0);
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if value.fract() == 0.0 {
+        format!("{value} {}", UNITS[unit])
+    } else {
+        format!("{value:.1} {}", UNITS[unit])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_is_cut_and_escaped() {
+        let long = "é".repeat(MOST_SHOWN);
+        assert_eq!(shown(&long), long, "what fits is left alone");
+        assert_eq!(shown(&(long.clone() + "!")), long + "…");
+        assert_eq!(shown("a\tb\r\n\u{7f}"), "a\\tb\\r\\n\\u{7f}");
+        assert_eq!(shown("abc\u{202e}cba"), "abc\\u{202e}cba");
+        assert_eq!(shown_path(Path::new("a\nb.csv")), "a\\nb.csv");
+    }
+
+    #[test]
+    fn the_place_of_a_mistake_is_marked() {
+        assert_eq!(marked("a + b", 2, 1), " a + b\n   ^");
+        assert_eq!(marked("é\t?", 3, 0), "é\\t?\n   ^");
+        let long = format!("{}?{}", "x".repeat(500), "y".repeat(500));
+        let shown = marked(&long, 500, 0);
+        let (text, mark) = shown.split_once('\n').expect("two lines");
+        let under = text.chars().nth(mark.chars().count() - 1);
+        assert!(under == Some('?') && text.chars().count() < 90, "{shown}");
+        assert_eq!(marked("é", 1, 0), "é\n^");
+    }
+
+    #[test]
+    fn lists_and_sizes_are_short() {
+        let names: Vec<String> = (0..23).map(|k| format!("x{k}")).collect();
+        assert!(listed(&names).ends_with("x19 and 3 more"));
+        assert_eq!(listed(&["a", "b\n"]), "a, b\\n");
+        let sizes = [512, 1 << 24, 6 << 30, (1 << 30) + (1 << 29), u64::MAX];
+        let want = ["512 bytes", "16 MiB", "6 GiB", "1.5 GiB", "16 EiB"];
+        assert_eq!(sizes.map(size), want);
+    }
+}
