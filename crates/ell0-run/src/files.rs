@@ -17,7 +17,12 @@ pub(crate) fn to_json(value: &impl Serialize) -> Result<String> {
 /// Settings as the text of a TOML file, which can be read back: TOML has no whole numbers beyond 2⁶³ − 1.
 pub(crate) fn to_toml(settings: &impl Serialize) -> Result<String> {
     let cannot = |e: String| Error::Unsuitable(format!("settings that cannot be written: {e}"));
-    let text = toml::to_string(settings).map_err(|e| cannot(e.to_string()))?;
+    let text = toml::to_string(settings).map_err(|e| match e.to_string() {
+        large if large.contains("too large") => {
+            cannot(format!("whole numbers, also seeds, go up to {}", i64::MAX))
+        }
+        other => cannot(other),
+    })?;
     match text.parse::<toml::Table>() {
         Ok(_) => Ok(text),
         Err(e) => Err(cannot(e.message().to_string())),

@@ -42,6 +42,9 @@ impl Default for CollectSettings {
     }
 }
 
+/// More are a slip of the finger.
+const MOST_EPISODES: u64 = 10_000_000;
+
 /// Rows that are written at once, or somewhat more.
 const GROUP: usize = 50_000;
 
@@ -79,6 +82,13 @@ impl CollectSettings {
         out: &OutFile,
         observer: &dyn Observer,
     ) -> Result<usize> {
+        if self.episodes > MOST_EPISODES {
+            return Err(Error::setting(
+                "episodes",
+                self.episodes,
+                "at most 10,000,000",
+            ));
+        }
         out.check::<&Path>(&[])?;
         let mut writer = TableWriter::create(out.path(), &experience_names(world))?;
         let random = Random(world.action_space().clone());
