@@ -17,6 +17,7 @@ pub mod survey;
 pub mod table;
 #[cfg(test)]
 mod testing;
+pub mod windows;
 pub mod write;
 
 pub use error::{Error, Result};

@@ -68,6 +68,7 @@ pub mod export;
 pub mod features;
 pub mod gates;
 pub mod input;
+pub mod likelihood;
 pub mod network;
 pub mod protobuf;
 pub mod rng;

@@ -3,7 +3,7 @@
 use std::{io::stdout, path::PathBuf};
 
 use clap::Args;
-use ell0_run::{Choice, Error, FitSettings, Place};
+use ell0_run::{Choice, Criterion, Error, FitSettings, Place};
 use serde::Serialize;
 
 use super::fit_print;
@@ -58,6 +58,7 @@ pub struct Fit {
 impl Fit {
     fn settings(&self) -> anyhow::Result<FitSettings> {
         let settings = FitSettings {
+            criterion: Criterion::default(),
             method: self.method,
             lambda: self.lambda,
             terms: self.terms,

@@ -10,6 +10,7 @@ use ell0::{
 };
 use ell0_data::evidence::{Evidence, Split, TrainingRows};
 
+use super::likelihood::Measured;
 use super::{
     Choice, DataSummary, DiscoveredEquation, Discovery, FitSettings, Material, PathLine, Selected,
 };
@@ -132,6 +133,7 @@ pub(super) fn discover(
     settings: &FitSettings,
     evidence: Vec<Evidence>,
     rows: Option<TrainingRows>,
+    measured: Option<&Measured>,
     observer: &dyn Observer,
 ) -> Result<Discovery> {
     refuse_constants(&evidence)?;
@@ -160,6 +162,7 @@ pub(super) fn discover(
     );
     let rule = settings.rule();
     let (mut path, mut laws, mut reasons, mut chosen) = (vec![], vec![], vec![], vec![]);
+    let mut paths = vec![];
     for (index, target) in targets.iter().enumerate() {
         let lines = material
             .path(index, settings.method, supports.as_ref())
@@ -188,8 +191,22 @@ pub(super) fn discover(
         });
         reasons.push(reason);
         chosen.push(line);
+        paths.push(lines);
         solving.advance(1);
         solving.go_on()?;
+    }
+    drop(solving);
+    if let Some(measured) = measured {
+        let judging = Task::begin(observer, "judging by the measurements", None);
+        if let Some(likely) = measured.law(&material.features, &paths, &chosen)? {
+            for (law, equation) in laws.iter_mut().zip(&likely.equations) {
+                law.coefficients.fill(0.0);
+                for (j, c) in equation.support.iter().zip(&equation.coefficients) {
+                    law.coefficients[*j] = *c;
+                }
+            }
+        }
+        judging.end()?;
     }
     let digits = laws.iter().enumerate();
     let digits = digits.map(|(index, law)| material.all.digits(index, &law.coefficients));

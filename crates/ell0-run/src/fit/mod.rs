@@ -20,12 +20,14 @@
 mod choose;
 mod discovery;
 mod folder;
+mod likelihood;
 mod page;
 
 use std::{io::Read, path::Path};
 
 use ell0::{
     dictionary::{Method, Rule, Statistics},
+    equation::Dynamics,
     features::Features,
     input,
     wording::{listed, shown_path},
@@ -76,6 +78,17 @@ impl std::fmt::Display for Choice {
     }
 }
 
+/// What a law is judged by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Criterion {
+    /// Its error on held-out rows of the linear problem.
+    #[default]
+    Validation,
+    /// For laws of rates of change, the likelihood of the measurements themselves.
+    Likelihood,
+}
+
 /// Everything that a fit depends on; as TOML, the `config.toml` of its folder.
 ///
 /// | setting | default | meaning | range |
@@ -85,6 +98,7 @@ impl std::fmt::Display for Choice {
 /// | `terms` | none | number of terms of each equation, instead of the choice by validation | |
 /// | `prior` | 0.1 | probability that a term belongs, before the data are seen | (0, 1) |
 /// | `seed` | 0 | of the inclusion probabilities, and of sampled gates | |
+/// | `criterion` | validation | what a law is judged by: validation or likelihood | |
 /// | `data` | | the measurements and the meaning of their columns | see [`DataSettings`] |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -96,6 +110,8 @@ pub struct FitSettings {
     pub terms: Option<usize>,
     pub prior: f64,
     pub seed: u64,
+    #[serde(default)]
+    pub criterion: Criterion,
     pub data: DataSettings,
 }
 
@@ -107,6 +123,7 @@ impl Default for FitSettings {
             terms: None,
             prior: 0.1,
             seed: 0,
+            criterion: Criterion::default(),
             data: DataSettings::default(),
         }
     }
@@ -160,7 +177,7 @@ impl FitSettings {
                 "sampled gates need the rows themselves; statistics do not have them: use exact",
             ));
         }
-        choose::discover(self, given, None, observer)
+        choose::discover(self, given, None, None, observer)
     }
 
     /// The law behind tables in memory; the `files` of the settings are left aside.
@@ -180,7 +197,13 @@ impl FitSettings {
             Choice::Sampled => Some(sampled_rows(&prepared)?),
             Choice::ByStatistics(_) => None,
         };
-        choose::discover(self, vec![evidence], rows, observer)
+        let judged = self.criterion == Criterion::Likelihood
+            && self.rule() == Rule::OneStandardError
+            && prepared.question.dynamics == Dynamics::Continuous;
+        let measured = judged
+            .then(|| likelihood::Measured::new(&prepared, observer))
+            .transpose()?;
+        choose::discover(self, vec![evidence], rows, measured.as_ref(), observer)
     }
 
     /// The statistics that the files hold, if they do.

@@ -1,0 +1,181 @@
+use super::*;
+use crate::{
+    equation::{Dynamics, Expression, Model},
+    features::{Features, Library},
+    rng::Stream,
+};
+
+/// Measurements of a law with noise: windows of so many rows.
+struct Measured {
+    features: Features,
+    windows: Vec<Window>,
+}
+
+/// A law, sampled with noise relative to the deviations of its states.
+struct Sampling<'a> {
+    names: &'a [&'a str],
+    laws: &'a [&'a str],
+    initial: &'a [f64],
+    dt: f64,
+    rows: usize,
+    noise: f64,
+    library: &'a str,
+}
+
+/// In windows of 25 rows.
+fn measured(sampling: &Sampling) -> Measured {
+    let Sampling {
+        names,
+        laws,
+        initial,
+        dt,
+        rows,
+        noise,
+        library,
+    } = *sampling;
+    let library: Library = library.parse().unwrap();
+    let inputs: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let equations = names
+        .iter()
+        .zip(laws)
+        .map(|(name, law)| (name.to_string(), Expression::parse(law, names).unwrap()));
+    let model = Model::new(inputs.clone(), equations.collect(), Dynamics::Continuous).unwrap();
+    let time: Vec<f64> = (0..rows).map(|k| k as f64 * dt).collect();
+    let run = model.simulate(initial, &time, |_, _| ()).unwrap();
+    let n = names.len();
+    let mut rng = Stream::new(3).split("noise").at(0);
+    let deviations: Vec<f64> = (0..n)
+        .map(|i| {
+            let mean = run.states.iter().map(|s| s[i]).sum::<f64>() / rows as f64;
+            let square = run
+                .states
+                .iter()
+                .map(|s| (s[i] - mean).powi(2))
+                .sum::<f64>();
+            (square / rows as f64).sqrt()
+        })
+        .collect();
+    let mut states = Vec::new();
+    for row in &run.states {
+        for (x, d) in row.iter().zip(&deviations) {
+            states.push(x + noise * d * rng.normal());
+        }
+    }
+    let sigma: Vec<f64> = deviations.iter().map(|d| d * noise.max(1e-7)).collect();
+    let sigma: Vec<f64> = (0..rows).flat_map(|_| sigma.clone()).collect();
+    let whole = Window::new(time, states, Vec::new(), &sigma).unwrap();
+    Measured {
+        features: library.features(&inputs).unwrap(),
+        windows: whole.parts(25),
+    }
+}
+
+fn names(measured: &Measured, law: &LikelyLaw) -> Vec<Vec<String>> {
+    let name = |j: &usize| measured.features.names()[*j].clone();
+    let equation = |e: &LikelyEquation| e.support.iter().map(name).collect();
+    law.equations.iter().map(equation).collect()
+}
+
+const LORENZ: [&str; 3] = ["10*(y - x)", "x*(28 - z) - y", "x*y - 2.6666666666666667*z"];
+
+fn near(measured: &Measured, terms: &[&[(&str, f64)]]) -> Vec<Vec<(usize, f64)>> {
+    let place = |name: &str| {
+        measured
+            .features
+            .names()
+            .iter()
+            .position(|n| n == name)
+            .unwrap()
+    };
+    terms
+        .iter()
+        .map(|e| e.iter().map(|(n, c)| (place(n), *c)).collect())
+        .collect()
+}
+
+/// A start without −y and with a term too many ends at the law, with coefficients within three of their errors.
+#[test]
+fn lorenz_is_found_in_noise() {
+    for noise in [0.01, 0.05, 0.1] {
+        let data = measured(&Sampling {
+            names: &["x", "y", "z"],
+            laws: &LORENZ,
+            initial: &[-8.0, 7.0, 27.0],
+            dt: 0.01,
+            rows: 2000,
+            noise,
+            library: "polynomial(2)",
+        });
+        let start = near(
+            &data,
+            &[
+                &[("x", -9.5), ("y", 9.6)],
+                &[("x", 24.0), ("x z", -0.9)],
+                &[("1", 1.0), ("z", -2.6), ("x y", 0.98)],
+            ],
+        );
+        let law = likely_law(
+            &data.features,
+            &data.windows,
+            &start,
+            &LikelihoodConfig::default(),
+        )
+        .unwrap();
+        assert_eq!(
+            names(&data, &law),
+            [vec!["x", "y"], vec!["x", "y", "x z"], vec!["z", "x y"]],
+            "at {noise}: {law:?}"
+        );
+        let truth = [
+            vec![-10.0, 10.0],
+            vec![28.0, -1.0, -1.0],
+            vec![-8.0 / 3.0, 1.0],
+        ];
+        for (equation, truth) in law.equations.iter().zip(truth) {
+            for ((c, e), t) in equation
+                .coefficients
+                .iter()
+                .zip(&equation.errors)
+                .zip(truth)
+            {
+                assert!((c - t).abs() < 3.5 * e, "at {noise}: {c} ± {e} for {t}");
+            }
+        }
+        assert!((0.9..1.1).contains(&law.misfit) && law.lost == 0, "{law:?}");
+    }
+}
+
+/// Without noise, coarse samples are no obstacle, and no term mends the integrator.
+#[test]
+fn coarse_samples_without_noise_are_exact() {
+    let laws = ["1.1*x - 0.4*x*y", "0.1*x*y - 0.4*y"];
+    let data = measured(&Sampling {
+        names: &["x", "y"],
+        laws: &laws,
+        initial: &[10.0, 5.0],
+        dt: 0.4,
+        rows: 100,
+        noise: 0.0,
+        library: "polynomial(3)",
+    });
+    let start = near(
+        &data,
+        &[
+            &[("x", 1.0), ("x y", -0.35)],
+            &[("y", -0.35), ("x y", 0.09)],
+        ],
+    );
+    let law = likely_law(
+        &data.features,
+        &data.windows,
+        &start,
+        &LikelihoodConfig::default(),
+    )
+    .unwrap();
+    assert_eq!(names(&data, &law), [["x", "x y"], ["y", "x y"]], "{law:?}");
+    for (equation, truth) in law.equations.iter().zip([[1.1, -0.4], [-0.4, 0.1]]) {
+        for (c, t) in equation.coefficients.iter().zip(truth) {
+            assert!((c / t - 1.0).abs() < 1e-6, "{c} for {t}");
+        }
+    }
+}
