@@ -239,6 +239,11 @@ impl Table {
         self.source.dropped()
     }
 
+    /// "line" or "row", as the format counts.
+    pub(crate) fn place_word(&self) -> &'static str {
+        self.source.place()
+    }
+
     /// "line 7" or "row 7", as the format counts.
     pub fn place(&self, place: u64) -> String {
         format!("{} {place}", self.source.place())
