@@ -68,9 +68,10 @@ fn with_option(told: String, error: &Error) -> String {
             "--dynamics discrete needs even steps, --dynamics continuous does not",
         ),
         Error::TimeTwice { .. } => told.replace("leave the latter out", "leave --dt out"),
-        Error::TooShort { .. } => told
+        Error::TooShort { .. } | Error::AllShort { .. } => told
             .replace("the derivative ", "--derivative ")
-            .replace("a discrete law needs", "--dynamics discrete needs"),
+            .replace("a discrete law needs", "--dynamics discrete needs")
+            .replace(": leave it out", ": --drop-short leaves out what is too short"),
         Error::AlreadyKnown => told.replace(
             "leave that out",
             "leave out --states, --inputs, --library and the like",

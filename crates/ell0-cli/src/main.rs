@@ -5,6 +5,7 @@ mod hint;
 mod options;
 mod progress;
 mod table;
+mod values;
 
 use std::process::ExitCode;
 

@@ -7,18 +7,23 @@ use ell0::features::Library;
 use ell0_data::derivative::Wanted;
 use ell0_run::{DataSettings, Kind};
 
+use crate::{
+    hint::usage,
+    values::{Columns, columns},
+};
+
 /// Files and the meaning of their columns.
 #[derive(Args)]
 pub struct DataOptions {
-    /// CSV (also .gz), Parquet or NPZ files; each is a trajectory of its own
+    /// CSV (also .gz), Parquet, NPZ or NPY files; each is a trajectory of its own
     #[arg(value_name = "DATA")]
     files: Vec<PathBuf>,
-    /// Columns whose law is wanted
-    #[arg(long, value_delimiter = ',')]
-    states: Vec<String>,
+    /// Columns whose law is wanted, with commas between them; a name with a comma in it stands in double quotes: '"a,b",c'
+    #[arg(long, value_parser = columns)]
+    states: Vec<Columns>,
     /// Columns that act on the states from outside
-    #[arg(long, value_delimiter = ',')]
-    controls: Vec<String>,
+    #[arg(long, value_parser = columns)]
+    controls: Vec<Columns>,
     /// Column of time [default: `t` or `time`, if there is one]
     #[arg(long)]
     time: Option<String>,
@@ -35,17 +40,20 @@ pub struct DataOptions {
     #[arg(long, default_value = "auto")]
     derivative: Wanted,
     /// Inputs of a plain regression, instead of states
-    #[arg(long, value_delimiter = ',', conflicts_with_all = ["states", "controls", "time", "dt", "trajectory"], requires = "targets")]
-    inputs: Vec<String>,
+    #[arg(long, value_parser = columns, conflicts_with_all = ["states", "controls", "time", "dt", "trajectory", "dynamics", "derivative"], requires = "targets")]
+    inputs: Vec<Columns>,
     /// Targets of a plain regression
-    #[arg(long, value_delimiter = ',', requires = "inputs")]
-    targets: Vec<String>,
+    #[arg(long, value_parser = columns, requires = "inputs")]
+    targets: Vec<Columns>,
     /// Candidate terms, for example "polynomial(3) + fourier(1, interactions)"
     #[arg(long, default_value = "polynomial(3)")]
     library: Library,
     /// Leave out rows with empty or NaN cells, and say how many
     #[arg(long)]
     drop_missing: bool,
+    /// Leave out trajectories with fewer rows than are needed, and say how many
+    #[arg(long)]
+    drop_short: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -57,11 +65,16 @@ enum Gives {
 }
 
 impl DataOptions {
-    pub fn settings(&self) -> DataSettings {
-        DataSettings {
+    pub fn settings(&self) -> anyhow::Result<DataSettings> {
+        if self.dynamics == Gives::Discrete && self.derivative != Wanted::Auto {
+            return Err(usage(
+                "--derivative says how rates of change are found, and --dynamics discrete has none: leave one of them out",
+            ));
+        }
+        Ok(DataSettings {
             files: self.files.clone(),
-            states: self.states.clone(),
-            controls: self.controls.clone(),
+            states: Columns::all(&self.states),
+            controls: Columns::all(&self.controls),
             time: self.time.clone(),
             dt: self.dt,
             trajectory: self.trajectory.clone(),
@@ -70,11 +83,12 @@ impl DataOptions {
                 Gives::Discrete => Kind::Discrete,
             },
             derivative: self.derivative,
-            inputs: self.inputs.clone(),
-            targets: self.targets.clone(),
+            inputs: Columns::all(&self.inputs),
+            targets: Columns::all(&self.targets),
             library: self.library.clone(),
             drop_missing: self.drop_missing,
-        }
+            drop_short: self.drop_short,
+        })
     }
 }
 

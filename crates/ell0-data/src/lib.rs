@@ -2,7 +2,7 @@
 //!
 //! - [`table`]: files with named columns, read block by block. [`mod@write`]: tables written block by block.
 //! - [`derivative`]: rates of change from samples, by finite differences, local polynomials, or not at all (the weak form).
-//! - [`frame`]: named columns in memory, which are read as files are. [`runs`]: both as trajectories. [`survey`]: a first look at them.
+//! - [`frame`]: named columns in memory, which are read as files are. [`runs`]: both as trajectories. [`survey`]: a first look at them. [`short`]: those that are too short.
 //! - [`series`]: from samples to the rows of a linear problem. [`evidence`]: the statistics of some files, which merge with those of others.
 //! - [`noise`]: how noisy a series is and how fast it moves; what `auto` decides by.
 
@@ -13,6 +13,7 @@ pub mod frame;
 pub mod noise;
 pub mod runs;
 pub mod series;
+pub mod short;
 pub mod survey;
 pub mod table;
 #[cfg(test)]

@@ -28,6 +28,8 @@ pub struct Roles {
     pub split_at_gaps: bool,
     /// A longer time between two rows is a gap: what is on its two sides must not be joined.
     pub longest_step: Option<f64>,
+    /// Trajectories of fewer rows are left out, and counted.
+    pub fewest_rows: usize,
 }
 
 /// Rows of one trajectory that follow each other.
@@ -68,6 +70,28 @@ pub struct Runs {
     gaps: u64,
     /// Labels of the present file that were seen.
     seen: HashSet<u64>,
+    /// Trajectories of the present file that have begun.
+    begun: usize,
+    /// Trajectories that were left out, and the beginning of one that is still too short.
+    short: u64,
+    held: VecDeque<Run>,
+    held_rows: usize,
+    /// What can be handed on.
+    ready: VecDeque<Run>,
+}
+
+/// Where a stretch of rows stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spot {
+    /// The file, or what a frame is called.
+    pub path: PathBuf,
+    /// Number of its trajectory in the file, counted from 1.
+    pub number: usize,
+    /// What a place is called: line or row.
+    pub word: &'static str,
+    /// Places of the first and the last row.
+    pub first: u64,
+    pub last: u64,
 }
 
 impl Origin {
@@ -111,6 +135,11 @@ impl Runs {
             dropped: 0,
             gaps: 0,
             seen: HashSet::new(),
+            begun: 0,
+            short: 0,
+            held: VecDeque::new(),
+            held_rows: 0,
+            ready: VecDeque::new(),
         }
     }
 
@@ -122,6 +151,16 @@ impl Runs {
     /// Gaps within trajectories so far.
     pub fn gaps(&self) -> u64 {
         self.gaps
+    }
+
+    /// Trajectories left out so far because they are too short.
+    pub fn short(&self) -> u64 {
+        self.short
+    }
+
+    /// What the columns are.
+    pub(crate) fn roles(&self) -> &Roles {
+        &self.roles
     }
 
     fn wanted(&self) -> Vec<Want> {
@@ -144,6 +183,7 @@ impl Runs {
                 self.table = Some(origin.open(&self.wanted(), self.options)?);
                 self.before = None;
                 self.seen.clear();
+                self.begun = 0;
             }
             if let Some(table) = &mut self.table
                 && !table.read(ROWS, &mut self.block)?
@@ -165,8 +205,31 @@ impl Runs {
         Ok(true)
     }
 
-    /// The next stretch of rows of one trajectory.
+    /// The next stretch of rows of one trajectory that is long enough.
     pub fn next_run(&mut self) -> Result<Option<Run>> {
+        loop {
+            if let Some(run) = self.ready.pop_front() {
+                self.gaps += u64::from(run.gap);
+                return Ok(Some(run));
+            }
+            let next = self.next_stretch()?.map(|(run, _)| run);
+            // What is still held when its trajectory is over is too short.
+            if next.as_ref().is_none_or(|run| run.begins) {
+                self.short += u64::from(!self.held.is_empty());
+                self.held.clear();
+                self.held_rows = 0;
+            }
+            let Some(run) = next else { return Ok(None) };
+            self.held_rows += run.columns[0].len();
+            self.held.push_back(run);
+            if self.held_rows >= self.roles.fewest_rows {
+                self.ready.append(&mut self.held);
+            }
+        }
+    }
+
+    /// The next stretch of rows of one trajectory, however short, and where it stands.
+    pub(crate) fn next_stretch(&mut self) -> Result<Option<(Run, Spot)>> {
         if !self.fill()? {
             return Ok(None);
         }
@@ -233,7 +296,17 @@ impl Runs {
         }
         let waited = before.is_some_and(|(_, then, _)| time[0] - then > longest);
         let gap = !begins && (self.roles.split_at_gaps && skipped[from] > 0 || waited);
-        self.gaps += u64::from(gap);
+        self.begun += usize::from(begins);
+        let spot = Spot {
+            path: self
+                .table
+                .as_ref()
+                .map_or(PathBuf::new(), |t| t.path().into()),
+            number: self.begun,
+            word: self.table.as_ref().map_or("row", Table::place_word),
+            first: self.block.places[from],
+            last: self.block.places[to - 1],
+        };
         self.at = to;
         self.before = Some((here, time[time.len() - 1], number + (to - from) as u64 - 1));
         let mut columns = vec![time];
@@ -242,10 +315,11 @@ impl Runs {
                 .iter()
                 .map(|c| c[from..to].to_vec()),
         );
-        Ok(Some(Run {
+        let run = Run {
             columns,
             begins,
             gap,
-        }))
+        };
+        Ok(Some((run, spot)))
     }
 }

@@ -76,8 +76,11 @@ impl TableWriter {
     /// A file with the given columns: Parquet if its name ends so, else CSV.
     pub fn create(path: impl AsRef<Path>, names: &[String]) -> Result<Self> {
         let path = path.as_ref();
-        if super::table::has_extension(path, "npz") {
-            let reason = "tables are written as .parquet or .csv, not as .npz";
+        let refused = ["npz", "npy"]
+            .into_iter()
+            .find(|e| super::table::has_extension(path, e));
+        if let Some(extension) = refused {
+            let reason = format!("tables are written as .parquet or .csv, not as .{extension}");
             return Err(cannot(path, std::io::Error::other(reason)));
         }
         let file = WholeFile::create(path).map_err(|e| cannot(path, e))?;

@@ -8,6 +8,8 @@ use ell0_data::{
     evidence::{Evidence, Question},
     frame::Frame,
     runs::{Roles, Runs},
+    series::Recipe,
+    short::Shortage,
     survey::{Steps, Survey},
     table::{ReadOptions, Table},
 };
@@ -86,6 +88,7 @@ pub enum Kind {
 /// | `inputs`, `targets` | none | columns of a plain regression, instead of states |
 /// | `library` | polynomial(3) | candidate terms |
 /// | `drop_missing` | no | whether rows with empty or NaN cells are left out |
+/// | `drop_short` | no | whether trajectories with fewer rows than are needed are left out |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the table above documents every field")]
@@ -110,6 +113,8 @@ pub struct DataSettings {
     pub library: Library,
     #[serde(default)]
     pub drop_missing: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub drop_short: bool,
 }
 
 impl Default for DataSettings {
@@ -127,6 +132,7 @@ impl Default for DataSettings {
             targets: Vec::new(),
             library: Library::polynomial(3),
             drop_missing: false,
+            drop_short: false,
         }
     }
 }
@@ -139,6 +145,21 @@ pub(crate) fn refuse_twice(files: &[PathBuf]) -> Result<()> {
             |i: &usize| files[*i] == *file || places[*i].is_some() && places[*i] == places[k];
         if (0..k).any(|i| same(&i)) {
             return Err(Error::Twice(file.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Columns must not be named twice, nor be called as a candidate term is: the constant `1`, or `x^2` beside a column `x`.
+fn refuse_same_names(inputs: &[String], terms: &[String]) -> Result<()> {
+    for (k, name) in inputs.iter().enumerate() {
+        if inputs[..k].contains(name) {
+            return Err(Error::ColumnTwice(name.clone()));
+        }
+        if terms.iter().filter(|term| *term == name).count() > 1 {
+            return Err(Error::NameOfTerm {
+                column: name.clone(),
+            });
         }
     }
     Ok(())
@@ -215,6 +236,38 @@ pub(crate) fn respect_gaps(
     Ok(())
 }
 
+/// Refuses data with trajectories that are too short, or lets them be left out, if they may be and there are others.
+pub(crate) fn refuse_short(
+    source: Source,
+    roles: &mut Roles,
+    options: ReadOptions,
+    recipe: &Recipe,
+    drop_short: bool,
+) -> Result<()> {
+    let needed = recipe.rows_needed();
+    let Some(shortage) = Shortage::of(source.runs(roles, options)?, needed)? else {
+        return Ok(());
+    };
+    let derivative = (recipe.dynamics == Dynamics::Continuous).then_some(recipe.derivative);
+    if shortage.short == shortage.trajectories && shortage.trajectories > 1 {
+        return Err(Error::AllShort {
+            trajectories: shortage.trajectories,
+            longest: shortage.longest,
+            needed,
+            derivative,
+        });
+    }
+    if !drop_short || shortage.trajectories == 1 {
+        return Err(Error::TooShort {
+            shortage,
+            needed,
+            derivative,
+        });
+    }
+    roles.fewest_rows = needed;
+    Ok(())
+}
+
 /// Data looked at once: what they are and how they are worked on.
 pub(crate) struct Prepared<'a> {
     pub question: Question,
@@ -268,7 +321,7 @@ impl DataSettings {
             (inputs.collect(), self.states.clone())
         };
         // A library that does not suit the columns is found out before anything is read.
-        self.library.features(&inputs)?;
+        refuse_same_names(&inputs, self.library.features(&inputs)?.names())?;
         let mut roles = Roles {
             inputs: inputs.clone(),
             targets: if regression { targets.clone() } else { vec![] },
@@ -277,6 +330,7 @@ impl DataSettings {
             trajectory: self.trajectory.clone(),
             split_at_gaps: dynamics == Dynamics::Discrete,
             longest_step: None,
+            fewest_rows: 0,
         };
         let options = ReadOptions {
             drop_missing: self.drop_missing,
@@ -284,7 +338,7 @@ impl DataSettings {
         };
         let states = if regression { 0 } else { targets.len() };
         let looking = Task::begin(observer, "looking at the data, rows:", None);
-        let survey = Survey::new(source.runs(&roles, options)?, states, |rows| {
+        let mut survey = Survey::new(source.runs(&roles, options)?, states, |rows| {
             looking.advance(rows)
         })?;
         looking.go_on()?;
@@ -298,11 +352,15 @@ impl DataSettings {
         respect_gaps(&mut roles, &survey, dynamics, question.derivative)?;
         let needed = question.recipe().rows_needed();
         if survey.shortest < needed {
-            return Err(Error::TooShort {
-                rows: survey.shortest,
-                needed,
-                derivative: (dynamics == Dynamics::Continuous).then_some(question.derivative),
-            });
+            refuse_short(
+                source,
+                &mut roles,
+                options,
+                &question.recipe(),
+                self.drop_short,
+            )?;
+            // The longest trajectory is still there: noise and speed are as they were.
+            survey = Survey::new(source.runs(&roles, options)?, states, |_| ())?;
         }
         Ok(Prepared {
             question,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ell0::wording::{listed, shown, shown_path};
-use ell0_data::derivative::Derivative;
+use ell0_data::{derivative::Derivative, short::Shortage};
 
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -45,6 +45,19 @@ pub enum Error {
     /// A file that is given twice, so that its rows would count twice.
     #[error("{} is given twice", shown_path(.0))]
     Twice(PathBuf),
+    /// A column that is named twice among states and controls, or among inputs.
+    #[error("column `{}` is named twice, as a state or input; name it once", shown(.0))]
+    ColumnTwice(String),
+    /// A column that is called as a candidate term is.
+    #[error(
+        "column `{}` has the name of a candidate term{}",
+        shown(column),
+        named_as_term(column)
+    )]
+    NameOfTerm {
+        /// The column.
+        column: String,
+    },
     /// A time between rows beside a column that is the time.
     #[error(
         "column `{}` is the time, and a time between rows was given, too: leave the latter out, or give the column another name",
@@ -64,14 +77,40 @@ pub enum Error {
         /// That of the longest twentieth.
         most: f64,
     },
-    /// A trajectory that is too short.
-    #[error("a trajectory has only {rows} rows; {} needs {needed}: leave it out, or choose another way", derivative.map_or("a discrete law".to_string(), |d| format!("the derivative {d}")))]
+    /// Trajectories that are too short.
+    #[error("{}; {}{}: {}", shortage.first, needs(*derivative, *needed), others(shortage), remedy(shortage, *derivative))]
     TooShort {
-        /// Its rows.
-        rows: usize,
-        /// Those that are needed.
+        /// Which they are.
+        shortage: Shortage,
+        /// Rows that are needed.
         needed: usize,
         /// How rates of change would be found; none for a discrete law.
+        derivative: Option<Derivative>,
+    },
+    /// All trajectories are too short.
+    #[error("all {trajectories} trajectories are too short: the longest has {longest} rows, and {}: take longer ones{}", needs(*derivative, *needed), other_way(*derivative))]
+    AllShort {
+        /// Their number.
+        trajectories: u64,
+        /// Rows of the longest one.
+        longest: usize,
+        /// Rows that are needed.
+        needed: usize,
+        /// How rates of change would be found; none for a discrete law.
+        derivative: Option<Derivative>,
+    },
+    /// Fewer rows to learn from than candidate terms.
+    #[error("no law for `{}`: {data} rows of data leave {left} to learn from (others are held out{}), and {terms} candidate terms need at least {}: take more data, or a library of fewer terms", shown(target), derivative.map_or(String::new(), |d| format!(", or are neighbours that {d} needs")), terms + 1)]
+    TooFewRows {
+        /// The target.
+        target: String,
+        /// Rows of measurements.
+        data: u64,
+        /// Rows of the linear problem that are not held out.
+        left: u64,
+        /// Candidate terms.
+        terms: usize,
+        /// How rates of change were found; none where there are none.
         derivative: Option<Derivative>,
     },
     /// Statistics are fitted, but settings say again what they already say.
@@ -206,6 +245,51 @@ pub enum Error {
     /// An error of drawing.
     #[error(transparent)]
     Plot(#[from] ell0_plot::Error),
+}
+
+/// What to do about a column that is called as a candidate term is.
+fn named_as_term(column: &str) -> &'static str {
+    match column {
+        "1" => {
+            " (`1` is the constant): give the column another name, or take a library without the constant, such as polynomial(3, no-bias)"
+        }
+        _ => {
+            ": give the column another name, or leave the term out of the library with `without {…}`"
+        }
+    }
+}
+
+/// How many rows are needed, and what for.
+fn needs(derivative: Option<Derivative>, needed: usize) -> String {
+    let Some(derivative) = derivative else {
+        return format!("a discrete law needs {needed}, a row and the next");
+    };
+    let half = derivative.halo();
+    format!("the derivative {derivative} needs {needed}: {half} on either side of one")
+}
+
+/// The trajectories that are too short beside the first.
+fn others(shortage: &Shortage) -> String {
+    match (shortage.short, shortage.trajectories) {
+        (1, _) => String::new(),
+        (short, of) => format!(" ({short} of {of} trajectories are too short)"),
+    }
+}
+
+/// What can be done about rows that a way to find rates of change needs.
+fn other_way(derivative: Option<Derivative>) -> &'static str {
+    match derivative {
+        None | Some(Derivative::Fd2) => "",
+        Some(_) => ", or choose another way: the derivative fd2 needs 3 rows",
+    }
+}
+
+fn remedy(shortage: &Shortage, derivative: Option<Derivative>) -> String {
+    let first = match shortage.trajectories {
+        1 => "take a longer one",
+        _ => "leave it out",
+    };
+    format!("{first}{}", other_way(derivative))
 }
 
 impl Error {

@@ -13,7 +13,7 @@ use ell0_data::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    data::{Source, refuse_twice, respect_gaps, time_column},
+    data::{Source, refuse_short, refuse_twice, respect_gaps, time_column},
     error::{Error, Result},
 };
 
@@ -27,6 +27,7 @@ use crate::{
 /// | `trajectory` | none | column that tells the experiments apart |
 /// | `derivative` | auto | how rates of change are found |
 /// | `drop_missing` | no | whether rows with empty or NaN cells are left out |
+/// | `drop_short` | no | whether trajectories with fewer rows than are needed are left out |
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the table above documents every field")]
@@ -37,6 +38,7 @@ pub struct ScoreSettings {
     pub trajectory: Option<String>,
     pub derivative: Wanted,
     pub drop_missing: bool,
+    pub drop_short: bool,
 }
 
 /// How well a model does on some data.
@@ -44,6 +46,9 @@ pub struct ScoreSettings {
 pub struct Scores {
     /// Rows that it was compared on.
     pub rows: u64,
+    /// Trajectories left out because they are too short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short: Option<u64>,
     /// How rates of change were found; none where there are none.
     pub derivative: Option<String>,
     /// The score of each target.
@@ -115,6 +120,7 @@ impl ScoreSettings {
             trajectory: self.trajectory.clone(),
             split_at_gaps: dynamics == Dynamics::Discrete,
             longest_step: None,
+            fewest_rows: 0,
             inputs,
         };
         let options = ReadOptions {
@@ -131,11 +137,7 @@ impl ScoreSettings {
         };
         respect_gaps(&mut roles, &survey, dynamics, recipe.derivative)?;
         if survey.shortest < recipe.rows_needed() {
-            return Err(Error::Unsuitable(format!(
-                "a trajectory has only {} rows; {} are needed to compare this model with",
-                survey.shortest,
-                recipe.rows_needed()
-            )));
+            refuse_short(source, &mut roles, options, &recipe, self.drop_short)?;
         }
         // The model may name its inputs in another order.
         let order: Vec<usize> = model
@@ -154,8 +156,9 @@ impl ScoreSettings {
             model.predict(&columns, rows)
         };
         let mut sums = vec![Sums::default(); names.len()];
+        let mut runs = source.runs(&roles, options)?;
         for_each_stretch(
-            &mut source.runs(&roles, options)?,
+            &mut runs,
             &recipe,
             |_| (),
             |stretch| Ok(recipe.equations(stretch, &stretch.rows(), &survey.noise, predict)?),
@@ -175,6 +178,7 @@ impl ScoreSettings {
         };
         Ok(Scores {
             rows: sums.first().map_or(0.0, |s| s.rows) as u64,
+            short: Some(runs.short()).filter(|short| *short > 0),
             derivative: (dynamics == Dynamics::Continuous).then(|| recipe.derivative.to_string()),
             scores: names.into_iter().zip(&sums).map(score).collect(),
         })

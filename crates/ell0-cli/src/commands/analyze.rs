@@ -12,7 +12,13 @@ use ell0_run::{
     AnalyzeSettings, Findings, LawAnalysis, LoopAnalysis, Place, RegionReport, Subject,
 };
 
-use crate::{hint::usage, options::command_line, progress::Bars, table};
+use crate::{
+    hint::usage,
+    options::command_line,
+    progress::Bars,
+    table,
+    values::{Named, bounds},
+};
 
 /// Equilibria, stability that is proved, margins and robustness of a policy; fixed points and predictability of a law
 ///
@@ -36,8 +42,8 @@ pub struct Analyze {
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
     /// Where states are looked for with --model, for example x=-1:1,v=-2:2 [default: -10:10 each]
-    #[arg(long, value_delimiter = ',', value_parser = bound, requires = "model")]
-    bounds: Vec<(String, f64, f64)>,
+    #[arg(long, value_parser = bounds)]
+    bounds: Vec<Named<(f64, f64)>>,
     /// Held-out trajectories of a law, one a file: how long its predictions are valid
     #[arg(long, value_name = "FILE", num_args = 1..)]
     data: Vec<PathBuf>,
@@ -52,18 +58,6 @@ pub struct Analyze {
     json: bool,
 }
 
-/// name=low:high.
-fn bound(text: &str) -> Result<(String, f64, f64), String> {
-    let wrong = || format!("`{text}`: expected name=low:high, for example x=-1:1");
-    let (name, range) = text.split_once('=').ok_or_else(wrong)?;
-    let (low, high) = range.split_once(':').ok_or_else(wrong)?;
-    let number = |t: &str| t.trim().parse::<f64>().ok().filter(|v| v.is_finite());
-    match (number(low), number(high)) {
-        (Some(low), Some(high)) if low < high => Ok((name.trim().into(), low, high)),
-        _ => Err(wrong()),
-    }
-}
-
 /// Equilibria that are listed.
 const SHOWN: usize = 12;
 
@@ -74,12 +68,22 @@ impl Analyze {
             (None, Some(text)) => Subject::Policy(text.clone()),
             (None, None) => return Err(usage("there is nothing to analyse")),
         };
-        let bounds = self.bounds.iter();
+        let bounds = Named::all(&self.bounds).into_iter();
+        if bounds.len() > 0 && self.model.is_none() {
+            return Err(usage(match &self.environment {
+                Some(_) => {
+                    "--bounds is for --model; an environment has bounds of its own: leave --bounds or --env out"
+                }
+                None => {
+                    "--bounds is for --model: name a learned transition model with it, or leave --bounds out"
+                }
+            }));
+        }
         Ok(AnalyzeSettings {
             environment: self.environment.clone(),
             model: self.model.clone(),
             bounds: bounds
-                .map(|(name, low, high)| (name.clone(), Range::new(*low, *high)))
+                .map(|(name, (low, high))| (name, Range::new(low, high)))
                 .collect(),
             data: self.data.clone(),
             ..AnalyzeSettings::new(subject)

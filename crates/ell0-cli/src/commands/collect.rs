@@ -17,10 +17,10 @@ pub struct Collect {
     #[arg(long = "env", value_name = "ENV")]
     environment: String,
     /// Number of episodes
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 1000, value_parser = crate::values::at_least_one, allow_negative_numbers = true)]
     episodes: u64,
     /// Seed of initial states and actions
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = crate::values::seed, allow_negative_numbers = true)]
     seed: u64,
     /// File for the rows: Parquet if it ends in .parquet, else CSV
     #[arg(long, value_name = "FILE")]

@@ -90,10 +90,10 @@ pub struct Optimum {
     #[arg(long = "env", value_name = "ENV")]
     environment: String,
     /// Points of the grid in each dimension
-    #[arg(long, default_value_t = 401, value_parser = clap::value_parser!(u64).range(11..=4001))]
+    #[arg(long, default_value_t = 401, value_parser = crate::values::whole::<11, 4001>, allow_negative_numbers = true)]
     points: u64,
     /// Torques tried at first; finer ones are tried around the best of them
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(2..=1001))]
+    #[arg(long, default_value_t = 5, value_parser = crate::values::whole::<2, 1001>, allow_negative_numbers = true)]
     actions: u64,
     /// Print one JSON object
     #[arg(long)]

@@ -31,13 +31,13 @@ pub struct Fit {
     #[arg(long, conflicts_with = "terms")]
     lambda: Option<f64>,
     /// Number of terms of each equation, instead of the choice by validation
-    #[arg(long)]
+    #[arg(long, value_parser = crate::values::count, allow_negative_numbers = true)]
     terms: Option<usize>,
     /// Probability that a term belongs, before the data are seen
     #[arg(long, default_value_t = 0.1)]
     prior: f64,
     /// Seed of the inclusion probabilities, and of sampled gates
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = crate::values::seed, allow_negative_numbers = true)]
     seed: u64,
     #[command(flatten)]
     data: DataOptions,
@@ -64,7 +64,7 @@ impl Fit {
             terms: self.terms,
             prior: self.prior,
             seed: self.seed,
-            data: self.data.settings(),
+            data: self.data.settings()?,
         };
         let Some(file) = &self.config else {
             return Ok(settings);

@@ -44,6 +44,9 @@ fn data(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
         let gaps = if data.gaps == 1 { "gap" } else { "gaps" };
         write!(out, ", {} {gaps} over which nothing is joined", data.gaps)?;
     }
+    if let Some(short) = data.short {
+        write!(out, ", {} left out", too_short(short))?;
+    }
     if let Some(noise) = data.noise {
         write!(
             out,
@@ -53,6 +56,14 @@ fn data(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// Trajectories that were left out, for a sentence.
+pub fn too_short(short: u64) -> String {
+    match short {
+        1 => "1 trajectory that is too short".into(),
+        short => format!("{short} trajectories that are too short"),
+    }
 }
 
 fn paths(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {

@@ -33,7 +33,7 @@ pub struct Gates {
     #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     repeats: u32,
     /// Seed of the draws
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = crate::values::seed, allow_negative_numbers = true)]
     seed: u64,
     /// Print one JSON object instead of tables
     #[arg(long)]

@@ -9,6 +9,7 @@ use clap::Args;
 use ell0_data::derivative::Wanted;
 use ell0_run::{ScoreSettings, read_model};
 
+use super::fit_print::too_short;
 use crate::table;
 
 /// Measure a model on other data
@@ -36,6 +37,9 @@ pub struct Score {
     /// Leave out rows with empty or NaN cells
     #[arg(long)]
     drop_missing: bool,
+    /// Leave out trajectories with fewer rows than are needed, and say how many
+    #[arg(long)]
+    drop_short: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -50,6 +54,7 @@ impl Score {
             trajectory: self.trajectory.clone(),
             derivative: self.derivative,
             drop_missing: self.drop_missing,
+            drop_short: self.drop_short,
         };
         let scores = settings.run(&read_model(&self.model)?)?;
         let mut out = stdout().lock();
@@ -58,6 +63,9 @@ impl Score {
         }
         if let Some(derivative) = &scores.derivative {
             writeln!(out, "rates of change by {derivative}")?;
+        }
+        if let Some(short) = scores.short {
+            writeln!(out, "{} left out", too_short(short))?;
         }
         for score in &scores.scores {
             let r2 = score

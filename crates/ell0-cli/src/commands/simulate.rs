@@ -9,6 +9,8 @@ use anyhow::bail;
 use clap::Args;
 use ell0_run::{OutFile, SimulateSettings, read_model, trajectory_table};
 
+use crate::values::{Named, assignments};
+
 /// Simulate a law from an initial state
 #[derive(Args)]
 #[command(allow_negative_numbers = true)]
@@ -16,8 +18,8 @@ pub struct Simulate {
     /// model.json, or the folder of a run
     model: PathBuf,
     /// Initial state, for example x=1,y=0
-    #[arg(long, value_delimiter = ',', required = true, value_parser = assignment)]
-    initial: Vec<(String, f64)>,
+    #[arg(long, required = true, value_parser = assignments)]
+    initial: Vec<Named<f64>>,
     /// How long to simulate a law of rates of change
     #[arg(long, conflicts_with = "steps")]
     duration: Option<f64>,
@@ -38,16 +40,6 @@ pub struct Simulate {
     force: bool,
 }
 
-fn assignment(text: &str) -> Result<(String, f64), String> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or("expected name=value, for example x=1")?;
-    match value.trim().parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok((name.trim().into(), value)),
-        _ => Err(format!("`{value}` is not a finite number")),
-    }
-}
-
 impl Simulate {
     pub fn run(&self) -> anyhow::Result<()> {
         let out = self.out.as_ref();
@@ -61,7 +53,7 @@ impl Simulate {
         }
         let model = read_model(&self.model)?;
         let settings = SimulateSettings {
-            initial: self.initial.clone(),
+            initial: Named::all(&self.initial),
             duration: self.duration,
             dt: self.dt,
             steps: self.steps,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ell0_run::{OutFile, StatsSettings};
 
-use super::fit::missing;
+use super::{fit::missing, fit_print::too_short};
 use crate::{options::DataOptions, progress::Bars};
 
 /// Reduce files of measurements to statistics that `ell0 fit` can use
@@ -27,14 +27,18 @@ pub struct Stats {
 
 impl Stats {
     pub fn run(&self) -> anyhow::Result<()> {
-        let data = self.data.settings();
+        let data = self.data.settings()?;
         let out = OutFile::new(&self.out).replacing(self.force);
         out.check(&data.files)?;
         let settings = StatsSettings { data };
         let evidence = settings.run(&Bars::new()).map_err(missing)?;
         out.write(evidence.to_json())?;
+        let short = match evidence.short {
+            0 => String::new(),
+            short => format!("{} left out; ", too_short(short)),
+        };
         println!(
-            "{} rows of {} candidate terms for {} in {}; fit with `ell0 fit {}`, alone or with others of the same columns and library",
+            "{short}{} rows of {} candidate terms for {} in {}; fit with `ell0 fit {}`, alone or with others of the same columns and library",
             evidence.survey.rows,
             evidence.features()?.len(),
             evidence.targets.join(", "),

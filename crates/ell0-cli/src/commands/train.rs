@@ -37,22 +37,22 @@ pub struct Train {
     #[arg(long, default_value = "td3", value_parser = algorithms())]
     algorithm: String,
     /// Episodes
-    #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 250, value_parser = crate::values::at_least_one, allow_negative_numbers = true)]
     episodes: u64,
     /// Updates after each episode [default: 200; 100 with --reference]
     #[arg(long)]
     updates: Option<u64>,
     /// Number of seeds, run side by side
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, default_value_t = 1, value_parser = crate::values::whole::<1, 1000>, allow_negative_numbers = true)]
     seeds: u64,
     /// First seed
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = crate::values::seed, allow_negative_numbers = true)]
     seed: u64,
     /// Price of an open gate, relative to the size of Q; several with commas between them give the frontier of return and terms [default: 0.001]
     #[arg(long, value_delimiter = ',')]
     lambda: Vec<f64>,
     /// Number of terms that the price is steered to
-    #[arg(long)]
+    #[arg(long, value_parser = crate::values::count, allow_negative_numbers = true)]
     terms: Option<usize>,
     /// After training, tune the remaining coefficients on rollouts (the extra steps are counted)
     #[arg(long)]

@@ -44,11 +44,19 @@ pub struct Evidence {
     /// Gaps within trajectories, over which nothing was joined.
     #[serde(default)]
     pub gaps: u64,
+    /// Trajectories left out because they are too short.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub short: u64,
     /// Sums of the squared errors of the targets themselves.
     errors: Vec<f64>,
     errors_of: u64,
     /// Triangles by group: with fewer than 5 trajectories 25 blocks of time for each, with fewer than 25 five, else one for every trajectory modulo 25.
     groups: Vec<(usize, Statistics)>,
+}
+
+/// Programs that know nothing of a number read files in which it is 0.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 const FORMAT: &str = "ell0-part";
@@ -170,6 +178,7 @@ impl Evidence {
             derivative: question.derivative,
             survey,
             gaps: runs.gaps(),
+            short: runs.short(),
             errors,
             errors_of,
             groups: groups.filter_map(|(k, s)| Some((k, s?))).collect(),

@@ -7,12 +7,25 @@ use std::{
 
 use flate2::read::MultiGzDecoder;
 
-use super::{Block, Found, Labels, ReadOptions, Source, has_extension, open_file};
+use ell0::wording::{shown, size};
+
+use super::{
+    Block, Found, Labels, MOST_COLUMNS, ReadOptions, Source,
+    bounded::{Allowance, Bounded},
+    has_extension, open_file, too_many_columns,
+};
 use crate::error::{Error, Result};
+
+/// The longest row, with all its cells and the lines in them: 16 MiB. A row is in memory while it is read, and a file without line ends would be one.
+pub const LONGEST_ROW: u64 = 16 << 20;
+
+/// What is read ahead of the row that is being read.
+const BUFFER: usize = 1 << 16;
 
 pub(super) struct Csv {
     path: PathBuf,
-    reader: csv::Reader<Box<dyn Read + Send>>,
+    reader: csv::Reader<Bounded<Box<dyn Read + Send>>>,
+    allowance: Allowance,
     record: csv::StringRecord,
     names: Vec<String>,
     wanted: Vec<Found>,
@@ -65,13 +78,21 @@ impl Csv {
             Some(separator) => separator,
             None => guess_separator(path)?,
         };
+        // A row that is just as long as it may be can end where the buffer is full of the next.
+        let allowance = Allowance::new(LONGEST_ROW + BUFFER as u64);
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(separator)
             .trim(csv::Trim::All)
-            .from_reader(open(path)?);
-        let names: Vec<String> = reader
-            .headers()
-            .map_err(|e| csv_error(path, e))?
+            .buffer_capacity(BUFFER)
+            .from_reader(Bounded::new(open(path)?, allowance.clone()));
+        let header = match reader.headers() {
+            Err(_) if allowance.is_spent() => return Err(too_long(path, 1)),
+            header => header.map_err(|e| csv_error(path, e))?,
+        };
+        if header.len() > MOST_COLUMNS {
+            return Err(too_many_columns(path, header.len()));
+        }
+        let names: Vec<String> = header
             .iter()
             .enumerate()
             // Some programs begin a file with a byte-order mark.
@@ -93,6 +114,7 @@ impl Csv {
         Ok(Csv {
             path: path.into(),
             reader,
+            allowance,
             record: csv::StringRecord::new(),
             names,
             wanted: Vec::new(),
@@ -126,10 +148,12 @@ impl Source for Csv {
     fn read(&mut self, rows: usize, block: &mut Block) -> Result<()> {
         block.clear(self.wanted.len());
         'rows: while block.rows() < rows {
-            let more = self
-                .reader
-                .read_record(&mut self.record)
-                .map_err(|e| csv_error(&self.path, e))?;
+            self.allowance.renew();
+            let next = self.reader.position().line().max(self.line + 1);
+            let more = match self.reader.read_record(&mut self.record) {
+                Err(_) if self.allowance.is_spent() => return Err(too_long(&self.path, next)),
+                more => more.map_err(|e| csv_error(&self.path, e))?,
+            };
             if !more {
                 break;
             }
@@ -161,7 +185,7 @@ impl Source for Csv {
                         let found = if text.is_empty() {
                             "nothing".into()
                         } else {
-                            format!("`{text}`")
+                            format!("`{}`", shown(text))
                         };
                         return Err(Error::Cell {
                             path: self.path.clone(),
@@ -176,6 +200,16 @@ impl Source for Csv {
             block.skipped.push(std::mem::take(&mut self.pending));
         }
         Ok(())
+    }
+}
+
+fn too_long(path: &Path, line: u64) -> Error {
+    Error::Format {
+        path: path.into(),
+        reason: format!(
+            "line {line}: this row goes on for more than {}, and no row may be longer; is it a CSV file, and is every quote closed?",
+            size(LONGEST_ROW)
+        ),
     }
 }
 

@@ -1,6 +1,9 @@
-//! Files with named columns, read block by block: CSV (plain or `.gz`), Parquet, NPZ.
+//! Files with named columns, read block by block: CSV (plain or `.gz`), Parquet, NPZ and NPY.
 
+mod bounded;
 mod csv;
+mod guard;
+mod npy;
 mod npz;
 mod parquet;
 #[cfg(test)]
@@ -13,13 +16,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use csv::LONGEST_ROW;
 use ell0::{input, wording::shown};
-pub use parquet::panics_are_errors;
+pub use guard::panics_are_errors;
 
 use crate::{
     error::{Error, Result},
     frame::{Frame, FrameSource},
 };
+
+/// The most columns that a table may have.
+pub const MOST_COLUMNS: usize = 1 << 16;
 
 /// How a table is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -160,6 +167,15 @@ fn open_file(path: &Path) -> Result<File> {
     })
 }
 
+pub(crate) fn too_many_columns(path: &Path, columns: usize) -> Error {
+    Error::Format {
+        path: path.into(),
+        reason: format!(
+            "it has {columns} columns, and no more than {MOST_COLUMNS} are read: leave some out, or turn the table so that its columns are rows"
+        ),
+    }
+}
+
 pub(crate) fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension()
         .is_some_and(|e| e.eq_ignore_ascii_case(extension))
@@ -174,8 +190,10 @@ impl Table {
         let parquet = &bytes == b"PAR1" && last_bytes(path).is_ok_and(|b| &b == b"PAR1");
         let source: Box<dyn Source> = if parquet || has_extension(path, "parquet") {
             Box::new(parquet::Parquet::open(path, options)?)
-        } else if bytes.starts_with(b"PK\x03\x04") || has_extension(path, "npz") {
+        } else if matches!(&bytes, b"PK\x03\x04" | b"PK\x05\x06") || has_extension(path, "npz") {
             Box::new(npz::Npz::open(path, options)?)
+        } else if &bytes == b"\x93NUM" || has_extension(path, "npy") {
+            Box::new(npz::Npz::open_npy(path, options)?)
         } else {
             Box::new(csv::Csv::open(path, options)?)
         };
@@ -219,6 +237,11 @@ impl Table {
     /// Rows left out so far because of empty or NaN cells.
     pub fn dropped(&self) -> u64 {
         self.source.dropped()
+    }
+
+    /// "line" or "row", as the format counts.
+    pub(crate) fn place_word(&self) -> &'static str {
+        self.source.place()
     }
 
     /// "line 7" or "row 7", as the format counts.

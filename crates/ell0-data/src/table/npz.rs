@@ -1,4 +1,4 @@
-//! NPZ files, as `numpy.savez` and `savez_compressed` write them: every array of one dimension is a column, every array `X` of two dimensions the columns `X_0`, `X_1`, …
+//! NPZ files, as `numpy.savez` and `savez_compressed` write them: every array of one dimension is a column, every array `X` of two dimensions the columns `X_0`, `X_1`, … An NPY file is like one with a single array `x`.
 
 use std::{
     fs::File,
@@ -6,11 +6,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ell0::wording::{shown, size};
 use flate2::{CrcReader, read::DeflateDecoder};
-use npyz::{NpyHeader, Order};
 use zip::{CompressionMethod, ZipArchive};
 
-use super::{Block, Found, Labels, ReadOptions, Source, open_file, sift};
+use super::{
+    Block, Found, Labels, MOST_COLUMNS, ReadOptions, Source,
+    npy::{Element, Header, Kind, Shape},
+    open_file, sift, too_many_columns,
+};
 use crate::error::{Error, Result};
 
 pub(super) struct Npz {
@@ -37,76 +41,17 @@ struct Array {
     name: String,
     start: u64,
     compressed: u64,
+    /// Its size when it is unpacked, as the archive claims.
+    unpacked: u64,
     method: CompressionMethod,
-    crc: u32,
+    /// Of the archive; an array in a file of its own has none.
+    crc: Option<u32>,
     rows: u64,
     width: usize,
     element: Option<Element>,
     by_columns: bool,
-}
-
-/// A number's form in the file.
-#[derive(Clone, Copy, Debug)]
-struct Element {
-    kind: Kind,
-    size: usize,
-    big_endian: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    Float,
-    Signed,
-    Unsigned,
-    /// Text, which can only be a label.
-    Text,
-}
-
-impl Element {
-    /// From NumPy's own text, such as `<f8`.
-    fn new(text: &str) -> Option<Self> {
-        let mut letters = text.trim_matches('\'').chars();
-        let order = letters.next()?;
-        let kind = letters.next()?;
-        let size: usize = letters.as_str().parse().ok()?;
-        let kind = match (kind, size) {
-            ('f', 4 | 8) => Kind::Float,
-            ('i', 1 | 2 | 4 | 8) => Kind::Signed,
-            ('u', 1 | 2 | 4 | 8) | ('b', 1) => Kind::Unsigned,
-            ('U' | 'S', 1..=1024) => Kind::Text,
-            _ => return None,
-        };
-        let size = if text.contains('U') { 4 * size } else { size };
-        Some(Element {
-            kind,
-            size,
-            big_endian: order == '>',
-        })
-    }
-
-    fn number(self, bytes: &[u8]) -> f64 {
-        if self.kind == Kind::Text {
-            return f64::NAN;
-        }
-        let mut little = [0u8; 8];
-        for (k, byte) in bytes.iter().enumerate() {
-            little[if self.big_endian {
-                self.size - 1 - k
-            } else {
-                k
-            }] = *byte;
-        }
-        let unsigned = u64::from_le_bytes(little);
-        match (self.kind, self.size) {
-            (Kind::Float, 4) => f64::from(f32::from_bits(unsigned as u32)),
-            (Kind::Float | Kind::Text, _) => f64::from_bits(unsigned),
-            (Kind::Unsigned, _) => unsigned as f64,
-            (Kind::Signed, size) => {
-                let unused = 64 - 8 * size as u32;
-                ((unsigned << unused).cast_signed() >> unused) as f64
-            }
-        }
-    }
+    /// What it claims but does not hold. It matters only if the array is wanted.
+    lie: Option<String>,
 }
 
 /// The stream of an array's elements, behind its header.
@@ -120,10 +65,19 @@ fn damaged(path: &Path, reason: impl std::fmt::Display) -> Error {
     Error::Format {
         path: path.into(),
         reason: format!(
-            "it cannot be read as an NPZ file ({reason}); it may be truncated or damaged: write it again"
+            "it cannot be read as an NPZ or NPY file ({reason}); it may be truncated or damaged: write it again"
         ),
     }
 }
+
+/// Bytes of an array that are unpacked at a time.
+const AT_ONCE: usize = 1 << 24;
+
+/// The name of the array of an NPY file, which has none itself.
+const ALONE: &str = "x";
+
+/// How much longer than what it is packed in deflated data can be.
+const MOST_INFLATED: u64 = 1032;
 
 impl Array {
     fn stream(&self, path: &Path) -> Result<CrcReader<Box<dyn Read + Send>>> {
@@ -137,35 +91,94 @@ impl Array {
         };
         Ok(CrcReader::new(stream))
     }
+
+    /// What the archive claims of it that its file, of so many bytes, cannot keep.
+    fn false_size(&self, whole: u64) -> Option<String> {
+        let inside = self.start.checked_add(self.compressed);
+        let most = match self.method {
+            CompressionMethod::Stored => self.compressed,
+            _ => self.compressed.saturating_mul(MOST_INFLATED),
+        };
+        let lies = inside.is_none_or(|end| end > whole) || self.unpacked > most;
+        lies.then(|| {
+            format!(
+                "array `{}` claims {}, packed in {}, and the file has {}",
+                shown(&self.name),
+                size(self.unpacked),
+                size(self.compressed),
+                size(whole)
+            )
+        })
+    }
+
+    /// What its header claims that it has no room for.
+    fn false_shape(&self, header: &Header, shape: &Shape) -> Option<String> {
+        (!header.fits(self.unpacked)).then(|| {
+            format!(
+                "array `{}` claims {} rows of {} columns, but there are only {} of it",
+                shown(&self.name),
+                shape.rows,
+                shape.width,
+                size(self.unpacked)
+            )
+        })
+    }
 }
 
 impl Npz {
+    /// An archive of arrays.
     pub(super) fn open(path: &Path, options: ReadOptions) -> Result<Self> {
         let file = open_file(path)?;
+        let whole = file.metadata().map_err(|e| damaged(path, e))?.len();
         let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|e| damaged(path, e))?;
-        let (mut arrays, mut names, mut columns) = (Vec::new(), Vec::new(), Vec::new());
+        let mut arrays = Vec::new();
         for index in 0..archive.len() {
-            let Some(mut array) = locate(path, &mut archive, index)? else {
-                continue;
-            };
+            if let Some(mut array) = locate(path, &mut archive, index)? {
+                array.lie = array.false_size(whole);
+                arrays.push(array);
+            }
+        }
+        Npz::of(path, arrays, options)
+    }
+
+    /// A single array.
+    pub(super) fn open_npy(path: &Path, options: ReadOptions) -> Result<Self> {
+        let file = open_file(path)?;
+        let whole = file.metadata().map_err(|e| damaged(path, e))?.len();
+        let array = Array {
+            name: ALONE.into(),
+            start: 0,
+            compressed: whole,
+            unpacked: whole,
+            method: CompressionMethod::Stored,
+            crc: None,
+            rows: 0,
+            width: 1,
+            element: None,
+            by_columns: false,
+            lie: None,
+        };
+        Npz::of(path, vec![array], options)
+    }
+
+    fn of(path: &Path, found: Vec<Array>, options: ReadOptions) -> Result<Self> {
+        let (mut arrays, mut names, mut columns) = (Vec::new(), Vec::new(), Vec::new());
+        let there = found.len();
+        for mut array in found {
             let mut stream = array.stream(path)?;
-            let header = NpyHeader::from_reader(&mut stream).map_err(|e| damaged(path, e))?;
-            let shape = header.shape();
-            let (rows, width) = match *shape {
-                [rows] => (rows, 1),
-                [rows, width] if width <= 1 << 16 => (rows, width as usize),
-                // Single numbers and higher arrays are no columns.
-                _ => continue,
-            };
-            array.rows = rows;
-            array.width = width;
-            array.element = match header.dtype() {
-                npyz::DType::Plain(text) => Element::new(&text.to_string()),
-                _ => None,
-            };
-            array.by_columns = header.order() == Order::Fortran && shape.len() == 2 && width > 1;
-            for column in 0..width {
-                names.push(if shape.len() == 1 {
+            let header = Header::read(&mut stream).map_err(|e| damaged(path, e))?;
+            let Some(shape) = &header.table else { continue };
+            let lie = array.false_shape(&header, shape);
+            array.lie = array.lie.or(lie);
+            if names.len() + shape.width > MOST_COLUMNS {
+                return Err(too_many_columns(path, names.len() + shape.width));
+            }
+            array.rows = shape.rows;
+            array.width = shape.width;
+            array.element = header.element;
+            array.by_columns = shape.by_columns;
+            for column in 0..shape.width {
+                names.push(if shape.single {
                     array.name.clone()
                 } else {
                     format!("{}_{column}", array.name)
@@ -173,6 +186,20 @@ impl Npz {
                 columns.push((arrays.len(), column));
             }
             arrays.push(array);
+        }
+        if names.is_empty() {
+            let expected = "expected arrays of one or two dimensions, as numpy.savez and numpy.save write them";
+            let reason = match there {
+                0 => format!("there is no array in it; {expected}"),
+                1 => format!("its array is no table of at least one column; {expected}"),
+                n => {
+                    format!("none of its {n} arrays is a table of at least one column; {expected}")
+                }
+            };
+            return Err(Error::Format {
+                path: path.into(),
+                reason,
+            });
         }
         Ok(Npz {
             path: path.into(),
@@ -211,22 +238,25 @@ fn locate(
         return Err(damaged(
             path,
             format!(
-                "array `{name}` is packed as {method}; expected numpy.savez or savez_compressed"
+                "array `{}` is packed as {method}; expected numpy.savez or savez_compressed",
+                shown(&name)
             ),
         ));
     }
     Ok(Some(Array {
         start: entry
             .data_start()
-            .ok_or_else(|| damaged(path, format!("array `{name}` has no place")))?,
+            .ok_or_else(|| damaged(path, format!("array `{}` has no place", shown(&name))))?,
         compressed: entry.compressed_size(),
-        crc: entry.crc32(),
+        unpacked: entry.size(),
+        crc: Some(entry.crc32()),
         name,
         method,
         rows: 0,
         width: 1,
         element: None,
         by_columns: false,
+        lie: None,
     }))
 }
 
@@ -243,7 +273,7 @@ impl Source for Npz {
         for (place, want) in wanted.iter().enumerate() {
             let (index, column) = self.columns[want.index];
             let array = &self.arrays[index];
-            let name = &array.name;
+            let name = shown(&array.name);
             if array
                 .element
                 .is_none_or(|e| e.kind == Kind::Text && !want.label)
@@ -257,19 +287,24 @@ impl Source for Npz {
                     "array `{name}` is stored column after column; save numpy.ascontiguousarray({name})"
                 )));
             }
+            if let Some(lie) = &array.lie {
+                return Err(damaged(&self.path, lie));
+            }
             if place == 0 {
                 self.rows = array.rows;
             } else if self.rows != array.rows {
                 return Err(refuse(format!(
                     "array `{name}` has {} rows, but `{}` has {}",
-                    array.rows, self.names[wanted[0].index], self.rows
+                    array.rows,
+                    shown(&self.names[wanted[0].index]),
+                    self.rows
                 )));
             }
             let reader = match self.readers.iter().position(|r| r.array == index) {
                 Some(reader) => reader,
                 None => {
                     let mut stream = array.stream(&self.path)?;
-                    NpyHeader::from_reader(&mut stream).map_err(|e| damaged(&self.path, e))?;
+                    Header::read(&mut stream).map_err(|e| damaged(&self.path, e))?;
                     self.readers.push(Reader {
                         array: index,
                         stream,
@@ -292,8 +327,12 @@ impl Source for Npz {
         loop {
             block.clear(self.wanted.len());
             // A wide array is read in fewer rows at a time.
-            let widest = self.readers.iter().map(|r| self.arrays[r.array].width);
-            let rows = rows.min((1 << 21) / widest.max().unwrap_or(1).max(1));
+            let row = |r: &Reader| {
+                let array = &self.arrays[r.array];
+                array.width * array.element.map_or(1, |e| e.size)
+            };
+            let widest = self.readers.iter().map(row).max();
+            let rows = rows.min(AT_ONCE / widest.unwrap_or(1).max(1)).max(1);
             let rows = (self.rows - self.rows_read).min(rows as u64) as usize;
             if rows == 0 {
                 return Ok(());
@@ -305,14 +344,22 @@ impl Source for Npz {
                 reader.stream.read_exact(&mut reader.bytes).map_err(|e| {
                     damaged(
                         &self.path,
-                        format!("array `{}` ends before row {}: {e}", array.name, self.rows),
+                        format!(
+                            "array `{}` ends before row {}: {e}",
+                            shown(&array.name),
+                            self.rows
+                        ),
                     )
                 })?;
                 let last = self.rows_read + rows as u64 == self.rows;
-                if last && reader.stream.crc().sum() != array.crc {
+                if last
+                    && array
+                        .crc
+                        .is_some_and(|crc| crc != reader.stream.crc().sum())
+                {
                     return Err(damaged(
                         &self.path,
-                        format!("the checksum of array `{}` is wrong", array.name),
+                        format!("the checksum of array `{}` is wrong", shown(&array.name)),
                     ));
                 }
             }

@@ -1,5 +1,7 @@
 //! Files as they come, and as they should not.
 
+mod limits;
+
 use std::io::Write;
 
 use proptest::prelude::*;
@@ -168,6 +170,18 @@ fn parquet_is_read_in_blocks() {
     );
 }
 
+/// An array as NumPy saves it.
+fn npy_bytes(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let mut header =
+        format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
+    while (10 + header.len() + 1) % 64 != 0 {
+        header.push(' ');
+    }
+    header.push('\n');
+    let length = (header.len() as u16).to_le_bytes();
+    [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), data].concat()
+}
+
 /// An archive as NumPy makes it.
 fn npz_bytes(compressed: bool) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
@@ -178,21 +192,11 @@ fn npz_bytes(compressed: bool) -> Vec<u8> {
     };
     let options = zip::write::SimpleFileOptions::default().compression_method(method);
     let mut put = |name: &str, descr: &str, order: &str, shape: &str, data: &[u8]| {
-        let mut header =
-            format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
-        while (10 + header.len() + 1) % 64 != 0 {
-            header.push(' ');
-        }
-        header.push('\n');
         archive
             .start_file(format!("{name}.npy"), options)
             .expect("an entry");
-        archive.write_all(b"\x93NUMPY\x01\x00").expect("written");
-        archive
-            .write_all(&(header.len() as u16).to_le_bytes())
-            .expect("written");
-        archive.write_all(header.as_bytes()).expect("written");
-        archive.write_all(data).expect("written");
+        let array = npy_bytes(descr, order, shape, data);
+        archive.write_all(&array).expect("written");
     };
     let f64s: Vec<u8> = (0..5)
         .flat_map(|k| (f64::from(k) * 0.1).to_le_bytes())
@@ -239,7 +243,10 @@ fn npz_is_read_in_blocks() {
             (vec!["word"], "does not hold plain numbers"),
             (vec!["t", "short"], "`short` has 4 rows, but `t` has 5"),
             (vec!["gap"], "row 5, column `gap` holds nothing, or NaN"),
-            (vec!["lies"], "ends before row 5"),
+            (
+                vec!["lies"],
+                "`lies` claims 5 rows of 1 columns, but there are only",
+            ),
         ] {
             let message = read(&bytes, "x.npz", &wanted, false)
                 .expect_err("bad")

@@ -5,8 +5,9 @@ use ell0::{
         Diagnostics, Path, PathConfig, Problem, Statistics, inclusion_probabilities,
         sampled_supports,
     },
-    equation::{DictionaryTarget, Model},
+    equation::{DictionaryTarget, Dynamics, Model},
     rng::Stream,
+    wording::shown,
 };
 use ell0_data::evidence::{Evidence, Split, TrainingRows};
 
@@ -34,7 +35,8 @@ fn refuse_constants(evidence: &[Evidence]) -> Result<()> {
             && evidence.iter().all(|part| value(part) == Some(first))
         {
             return Err(Error::Unsuitable(format!(
-                "column `{name}` is {first} in every row: nothing can be learned from it or of it; leave it out, or take data in which it varies"
+                "column `{}` is {first} in every row: nothing can be learned from it or of it; leave it out, or take data in which it varies",
+                shown(name)
             )));
         }
     }
@@ -87,6 +89,18 @@ impl Material {
             all,
             floors,
         })
+    }
+
+    /// Says what would be enough.
+    fn too_few_rows(&self, evidence: &[Evidence], target: &str) -> Error {
+        let first = &evidence[0];
+        Error::TooFewRows {
+            target: target.into(),
+            data: evidence.iter().map(|e| e.survey.rows).sum(),
+            left: self.train.rows(),
+            terms: self.features.len(),
+            derivative: (first.dynamics == Dynamics::Continuous).then_some(first.derivative),
+        }
     }
 
     /// The path of a target.
@@ -164,9 +178,12 @@ pub(super) fn discover(
     let (mut path, mut laws, mut reasons, mut chosen) = (vec![], vec![], vec![], vec![]);
     let mut paths = vec![];
     for (index, target) in targets.iter().enumerate() {
-        let lines = material
-            .path(index, settings.method, supports.as_ref())
-            .about(|| format!("no law for `{target}`"))?;
+        let lines = match material.path(index, settings.method, supports.as_ref()) {
+            Err(Error::Method(ell0::Error::Parameter { name: "rows", .. })) => {
+                return Err(material.too_few_rows(&evidence, target));
+            }
+            lines => lines.about(|| format!("no law for `{}`", shown(target)))?,
+        };
         let line = lines.choose(rule)?.clone();
         path.extend(lines.lines().iter().map(|l| PathLine {
             target: target.clone(),

@@ -41,6 +41,9 @@ pub struct DataSummary {
     pub dropped: u64,
     /// Gaps within trajectories, over which nothing was joined.
     pub gaps: u64,
+    /// Trajectories left out because they are too short, if any are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short: Option<u64>,
     /// What the law gives.
     pub dynamics: Dynamics,
     /// The largest noise on a state, relative to the state's deviation; none where there are no states over time.
@@ -112,6 +115,7 @@ impl DataSummary {
             trajectories: surveys().map(|s| s.trajectories).sum(),
             dropped: surveys().map(|s| s.dropped).sum(),
             gaps: evidence.iter().map(|e| e.gaps).sum(),
+            short: Some(evidence.iter().map(|e| e.short).sum()).filter(|short| *short > 0),
             dynamics,
             noise: (dynamics == Dynamics::Continuous).then_some(noise),
             derivatives,

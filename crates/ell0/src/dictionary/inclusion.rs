@@ -29,8 +29,7 @@ pub fn inclusion_probabilities(problem: &Problem, prior: f64, stream: &Stream) -
         prior,
         "it must lie strictly between 0 and 1, for example 0.1",
     )?;
-    let few = "there must be more rows than terms: take more data or a smaller library";
-    require(problem.n > problem.p as f64, "rows", problem.n, few)?;
+    problem.require_rows(problem.p)?;
     if problem.energy() == 0.0 {
         // A target that is zero everywhere says nothing of any term.
         return Ok(vec![prior; problem.p]);

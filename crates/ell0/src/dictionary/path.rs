@@ -167,12 +167,7 @@ impl Path {
         } else {
             problem.p
         };
-        require(
-            problem.n > largest as f64,
-            "rows",
-            train.rows(),
-            "there must be more rows than terms: take more data, a smaller library, or fewer terms",
-        )?;
+        problem.require_rows(largest)?;
         let candidates: Vec<(Vec<usize>, Option<Vec<f64>>)> = match config.method {
             Method::Exact => best_of_each_size(&problem, &config.gate, most)
                 .into_iter()
@@ -214,12 +209,7 @@ impl Path {
             )?;
         }
         let longest = supports.iter().map(Vec::len).max().unwrap_or(0);
-        require(
-            problem.n > longest as f64,
-            "rows",
-            train.rows(),
-            "there must be more rows than terms: take more data, a smaller library, or fewer terms",
-        )?;
+        problem.require_rows(longest)?;
         if let Some(j) = supports.iter().flatten().find(|j| **j >= problem.p) {
             return Err(Error::parameter("support", j, "there are fewer features"));
         }

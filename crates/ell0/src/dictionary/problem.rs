@@ -109,6 +109,15 @@ impl Problem {
         self.y.iter().map(|y| y * y).sum::<f64>() + self.rest
     }
 
+    /// Refuses to choose among so many terms with fewer rows than are needed: with as many rows as terms, anything fits.
+    pub(super) fn require_rows(&self, terms: usize) -> Result<()> {
+        let expected = format!(
+            "{terms} terms need at least {} rows, or anything would fit: take more data, a smaller library, or fewer terms",
+            terms + 1
+        );
+        require(self.n > terms as f64, "rows", self.n, &expected)
+    }
+
     pub(super) fn column(&self, j: usize) -> &[f64] {
         &self.r[j * self.p..(j + 1) * self.p]
     }

@@ -278,6 +278,12 @@ impl<'a> Parser<'a> {
                     "a degree",
                     &["no-bias", "no-interactions", "interactions-only"],
                 )?;
+                if options[1] && options[2] {
+                    self.place = start;
+                    return Err(self.error(
+                        "only one of `no-interactions` (powers of single inputs) and `interactions-only` (products of different ones), which leave out each other's terms,",
+                    ));
+                }
                 Ok(Library::Polynomial {
                     degree,
                     bias: !options[0],
@@ -291,6 +297,12 @@ impl<'a> Parser<'a> {
                     "a number of frequencies",
                     &["no-sin", "no-cos", "interactions", "published-interactions"],
                 )?;
+                if options[2] && options[3] {
+                    self.place = start;
+                    return Err(
+                        self.error("only one of `interactions` and `published-interactions`")
+                    );
+                }
                 Ok(Library::Fourier {
                     frequencies,
                     sin: !options[0],

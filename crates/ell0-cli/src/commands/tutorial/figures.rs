@@ -17,7 +17,7 @@ pub struct Figures {
     #[arg(long, default_value = "runs/tutorial-figures")]
     out: PathBuf,
     /// Seed of the samples, the estimates and the training
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = crate::values::seed, allow_negative_numbers = true)]
     seed: u64,
     /// Fewer samples and steps: the same figures, less smooth
     #[arg(long)]

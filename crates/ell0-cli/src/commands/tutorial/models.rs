@@ -22,13 +22,13 @@ use crate::{
 #[command(allow_negative_numbers = true)]
 pub struct Options {
     /// Epochs of 781 batches
-    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 500, value_parser = crate::values::at_least_one, allow_negative_numbers = true)]
     epochs: u64,
     /// 25 epochs: under a minute
     #[arg(long, conflicts_with = "epochs")]
     quick: bool,
     /// Seed of the data, the weights, the batches and the gates [default: 0]
-    #[arg(long)]
+    #[arg(long, value_parser = crate::values::seed, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Factor of the prices of a weight
     #[arg(long, value_name = "F", default_value_t = 1.0)]

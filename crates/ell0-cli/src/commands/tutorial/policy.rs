@@ -18,7 +18,7 @@ use crate::{
 #[command(allow_negative_numbers = true)]
 pub struct Policy {
     /// Episodes
-    #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 250, value_parser = crate::values::at_least_one, allow_negative_numbers = true)]
     episodes: u64,
     /// 140 episodes: under a minute
     #[arg(long, conflicts_with_all = ["episodes", "reference"])]
@@ -27,10 +27,10 @@ pub struct Policy {
     #[arg(long)]
     reference: bool,
     /// Number of seeds of each agent
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, default_value_t = 1, value_parser = crate::values::whole::<1, 1000>, allow_negative_numbers = true)]
     seeds: u64,
     /// First seed
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = crate::values::seed, allow_negative_numbers = true)]
     seed: u64,
     /// Folder of the run [default: runs/tutorial-policy-seedN, …-quick or …-reference]
     #[arg(long)]

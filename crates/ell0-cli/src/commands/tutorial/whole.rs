@@ -28,7 +28,7 @@ pub struct Whole {
     #[arg(long, value_delimiter = ',', value_enum)]
     skip: Vec<Skipped>,
     /// Seed of everything random [default: 0]
-    #[arg(long)]
+    #[arg(long, value_parser = crate::values::seed, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Folder [default: runs/tutorial, with -seedN for other seeds and -quick]; what is finished in it is not done again
     #[arg(long)]
