@@ -1,0 +1,212 @@
+//! `ell0-fuzz`: looks for inputs that ell0 does not survive.
+
+use std::{
+    io::{IsTerminal, stderr},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use clap::{Parser, Subcommand};
+use ell0_fuzz::{
+    cases,
+    desk::Desk,
+    parsers::{self, Settings},
+    targets,
+    worker::{self, UNABLE, Work},
+};
+
+/// Looks for inputs that ell0 does not survive
+///
+/// Everything is a function of the seed: a case can be made again by its number. The exit code is 1 if something is wrong.
+#[derive(Parser)]
+#[command(name = "ell0-fuzz", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Parsers(Parsers),
+    Replay(Replay),
+    #[command(hide = true)]
+    Work(Worker),
+    #[command(hide = true)]
+    Try(Try),
+}
+
+/// Spoilt files, texts and requests: no panic, no hang, no flood of memory, an error or a valid result
+#[derive(clap::Args)]
+struct Parsers {
+    /// Cases of each parser
+    #[arg(long, default_value_t = 20_000)]
+    cases: u64,
+    /// Seed of all cases
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// These parsers alone, with commas between them
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// This case alone
+    #[arg(long)]
+    case: Option<u64>,
+    /// Workers at a time [default: one for each core]
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Where cases that fail are kept [default: fuzz/cases]
+    #[arg(long)]
+    keep: Option<PathBuf>,
+    /// The program [default: the one beside this]
+    #[arg(long)]
+    binary: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Kept cases again
+#[derive(clap::Args)]
+struct Replay {
+    /// The cases [default: all of fuzz/cases]
+    files: Vec<PathBuf>,
+    /// The program [default: the one beside this]
+    #[arg(long)]
+    binary: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+struct Worker {
+    parser: String,
+    #[arg(long)]
+    seed: u64,
+    #[arg(long)]
+    from: u64,
+    #[arg(long)]
+    to: u64,
+    #[arg(long)]
+    status: PathBuf,
+    #[arg(long)]
+    binary: PathBuf,
+}
+
+#[derive(clap::Args)]
+struct Try {
+    parser: String,
+    file: PathBuf,
+    #[arg(long)]
+    binary: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Parsers(command) => command.run(),
+        Command::Replay(command) => command.run(),
+        Command::Work(command) => return command.run(),
+        Command::Try(command) => return command.run(),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The program: the one named, or the one beside this, if it is needed.
+fn program(named: Option<&PathBuf>, needed: bool) -> anyhow::Result<PathBuf> {
+    match named {
+        Some(binary) => Ok(std::path::absolute(binary)?),
+        None if needed => targets::program_beside(),
+        None => Ok(PathBuf::new()),
+    }
+}
+
+impl Parsers {
+    fn run(&self) -> anyhow::Result<bool> {
+        let all = targets::names().map(String::from);
+        let parsers: Vec<String> = if self.only.is_empty() {
+            all.collect()
+        } else {
+            self.only.clone()
+        };
+        let needed = parsers.iter().any(|p| targets::needs_program(p));
+        let settings = Settings {
+            first: self.case.unwrap_or(0),
+            cases: if self.case.is_some() { 1 } else { self.cases },
+            seed: self.seed,
+            binary: program(self.binary.as_ref(), needed)?,
+            keep: Some(self.keep.clone().unwrap_or_else(cases::folder)),
+            jobs: self.jobs.unwrap_or_else(parsers::cores).max(1),
+            progress: stderr().is_terminal(),
+            parsers,
+        };
+        let report = parsers::run(&settings)?;
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&report)?);
+        } else {
+            print!("{}", report.text());
+        }
+        Ok(report.defects.is_empty())
+    }
+}
+
+impl Replay {
+    fn run(&self) -> anyhow::Result<bool> {
+        let files = if self.files.is_empty() {
+            cases::all(&cases::folder())?
+        } else {
+            self.files.clone()
+        };
+        let desk = Desk::new()?;
+        let mut well = true;
+        for file in &files {
+            let Some(parser) = cases::parser_of(file) else {
+                anyhow::bail!("{} is not named after a parser", file.display());
+            };
+            let binary = program(self.binary.as_ref(), targets::needs_program(&parser))?;
+            let bytes = std::fs::read(file)?;
+            match parsers::alone(&desk, &parser, &bytes, &binary)? {
+                None => println!("{}: well", file.display()),
+                Some(fault) => {
+                    println!("{}: {}: {}", file.display(), fault.signature(), fault.what);
+                    well = false;
+                }
+            }
+        }
+        println!("{} cases", files.len());
+        Ok(well)
+    }
+}
+
+/// A worker that cannot do its work says so by its exit code.
+fn unable(result: anyhow::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::from(UNABLE as u8)
+        }
+    }
+}
+
+impl Worker {
+    fn run(self) -> ExitCode {
+        unable(worker::work(&Work {
+            parser: self.parser,
+            seed: self.seed,
+            from: self.from,
+            to: self.to,
+            status: self.status,
+            binary: self.binary,
+        }))
+    }
+}
+
+impl Try {
+    fn run(self) -> ExitCode {
+        let bytes = std::fs::read(&self.file).map_err(anyhow::Error::from);
+        unable(bytes.and_then(|bytes| worker::try_one(&self.parser, &bytes, &self.binary)))
+    }
+}
