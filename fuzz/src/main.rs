@@ -8,8 +8,9 @@ use std::{
 
 use clap::{Parser, Subcommand};
 use ell0_fuzz::{
-    cases,
+    cases, commands,
     desk::Desk,
+    kills,
     parsers::{self, Settings},
     targets,
     worker::{self, UNABLE, Work},
@@ -28,6 +29,8 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Parsers(Parsers),
+    Commands(Commands),
+    Kills(Kills),
     Replay(Replay),
     #[command(hide = true)]
     Work(Worker),
@@ -56,6 +59,58 @@ struct Parsers {
     /// Where cases that fail are kept [default: fuzz/cases]
     #[arg(long)]
     keep: Option<PathBuf>,
+    /// The program [default: the one beside this]
+    #[arg(long)]
+    binary: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Short sequences of real commands, right ones and wrong ones: exit codes, messages, files
+#[derive(clap::Args)]
+struct Commands {
+    /// Sequences
+    #[arg(long, default_value_t = 60)]
+    cases: u64,
+    /// Seed of all sequences
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// This sequence alone
+    #[arg(long)]
+    case: Option<u64>,
+    /// Sequences at a time [default: one for each core]
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// The program [default: the one beside this]
+    #[arg(long)]
+    binary: Option<PathBuf>,
+    /// Print every command
+    #[arg(long)]
+    verbose: bool,
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "verbose")]
+    json: bool,
+}
+
+/// Runs that are killed at random moments and go on: the same bits as without
+#[derive(clap::Args)]
+struct Kills {
+    /// How often each run is killed
+    #[arg(long, default_value_t = 100)]
+    times: u64,
+    /// Seed of the moments
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// These runs alone, with commas between them: fit, stats, analyze, train, tutorial, figures
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// This attempt alone
+    #[arg(long)]
+    case: Option<u64>,
+    /// Runs at a time [default: one for each core]
+    #[arg(long)]
+    jobs: Option<usize>,
     /// The program [default: the one beside this]
     #[arg(long)]
     binary: Option<PathBuf>,
@@ -100,6 +155,8 @@ struct Try {
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Parsers(command) => command.run(),
+        Command::Commands(command) => command.run(),
+        Command::Kills(command) => command.run(),
         Command::Replay(command) => command.run(),
         Command::Work(command) => return command.run(),
         Command::Try(command) => return command.run(),
@@ -149,6 +206,45 @@ impl Parsers {
             print!("{}", report.text());
         }
         Ok(report.defects.is_empty())
+    }
+}
+
+impl Commands {
+    fn run(&self) -> anyhow::Result<bool> {
+        let report = commands::run(&commands::Settings {
+            first: self.case.unwrap_or(0),
+            cases: if self.case.is_some() { 1 } else { self.cases },
+            seed: self.seed,
+            binary: program(self.binary.as_ref(), true)?,
+            jobs: self.jobs.unwrap_or_else(parsers::cores).max(1),
+            verbose: self.verbose,
+        })?;
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&report)?);
+        } else {
+            print!("{}", report.text());
+        }
+        Ok(report.failures.is_empty())
+    }
+}
+
+impl Kills {
+    fn run(&self) -> anyhow::Result<bool> {
+        let rows = kills::run(&kills::Settings {
+            times: self.times,
+            only: self.only.clone(),
+            seed: self.seed,
+            case: self.case,
+            binary: program(self.binary.as_ref(), true)?,
+            jobs: self.jobs.unwrap_or_else(parsers::cores).max(1),
+            progress: stderr().is_terminal(),
+        })?;
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&rows)?);
+        } else {
+            print!("{}", kills::text(&rows));
+        }
+        Ok(rows.iter().all(kills::Row::is_well))
     }
 }
 

@@ -41,7 +41,10 @@ pub struct Settings {
 }
 
 /// A worker that dies more often than this is given up.
-const MOST_DEATHS: usize = 50;
+const MOST_DEATHS: usize = 20;
+
+/// Deaths of one kind that are looked at twice: those after them hardly need it.
+const LOOKED_AT: u64 = 2;
 
 /// Faults that are told apart for one parser.
 const MOST_DEFECTS: usize = 20;
@@ -184,6 +187,7 @@ fn run_unit(settings: &Settings, unit: &Unit, gathered: &Mutex<Gathered>) -> any
         let mut command = Command::new(std::env::current_exe()?);
         command
             .args(["work", &unit.parser])
+            .env("RUST_BACKTRACE", "1")
             .args(["--seed", &settings.seed.to_string()])
             .args(["--from", &from.to_string(), "--to", &unit.to.to_string()])
             .arg("--status")
@@ -228,8 +232,15 @@ fn run_unit(settings: &Settings, unit: &Unit, gathered: &Mutex<Gathered>) -> any
             break;
         }
         let fault = death(ended, &stderr);
-        if let Some(fault) = confirmed(settings, &unit.parser, status.case, &fault)? {
-            let case = status.case;
+        let key = (unit.parser.clone(), fault.signature());
+        let known = locked(gathered).faults.get(&key).map_or(0, |(_, n)| *n);
+        let fault_again = if known < LOOKED_AT {
+            confirmed(settings, &unit.parser, status.case, &fault)?
+        } else {
+            Some(fault.clone())
+        };
+        let case = status.case;
+        if let Some(fault) = fault_again {
             locked(gathered).add(&unit.parser, Found { case, fault });
         } else {
             let words = format!(
@@ -285,7 +296,10 @@ pub fn alone(
 ) -> anyhow::Result<Option<Fault>> {
     let file = desk.put("try", bytes);
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["try", parser]).arg(&file);
+    command
+        .args(["try", parser])
+        .arg(&file)
+        .env("RUST_BACKTRACE", "1");
     let done = command.arg("--binary").arg(binary).output()?;
     let line = String::from_utf8_lossy(&done.stdout);
     if let Ok(Found { fault, .. }) = serde_json::from_str(line.trim()) {

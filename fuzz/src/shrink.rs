@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// How long one case is shrunk.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The smallest bytes found within the time of which `fails` still holds: pieces are left out, from halves to single bytes, then bytes are made plain.
 pub fn shrink(bytes: &[u8], patience: Duration, mut fails: impl FnMut(&[u8]) -> bool) -> Vec<u8> {

@@ -91,30 +91,19 @@ pub const LONGEST_MESSAGE: usize = 2000;
 
 /// Checks what every message promises: it says something, in so many words, and no character that would command a terminal.
 pub fn check_message(message: &str) -> Result<(), Fault> {
-    let place = |what: &str| format!("{what}: {}", template(message));
+    let fault = |place: &str, what: String| Err(Fault::new(Kind::Message, place, what));
     let count = message.chars().count();
+    let head: String = message.chars().take(300).collect();
     if message.trim().is_empty() {
-        return Err(Fault::new(Kind::Message, "empty", "the message is empty"));
+        return fault("empty", "the message is empty".into());
     }
     if let Some(c) = message.chars().find(|c| c.is_control() && *c != '\n') {
-        let head: String = message.chars().take(300).collect();
-        let what = format!("{:?} in {head:?}", c);
-        return Err(Fault::new(Kind::Message, place("control character"), what));
+        return fault("control character", format!("{c:?} in {head:?}"));
     }
     if count >= LONGEST_MESSAGE {
-        let head: String = message.chars().take(200).collect();
-        let what = format!("{count} characters: {head:?} …");
-        return Err(Fault::new(Kind::Message, place("too long"), what));
+        return fault("too long", format!("{count} characters: {head:?} …"));
     }
     Ok(())
-}
-
-/// The plain words of a message without what it quotes: what it would say of any other value, too.
-fn template(message: &str) -> String {
-    let unquoted = message.split('`').step_by(2).collect::<Vec<_>>().join(" ");
-    let plain = |w: &&str| w.len() > 2 && w.bytes().all(|b| b.is_ascii_lowercase());
-    let words = unquoted.split([' ', ':', ';', ',', '\n']).filter(plain);
-    words.take(5).collect::<Vec<_>>().join(" ")
 }
 
 /// The answer of a parser as a verdict: an error's message is held to its promises.

@@ -200,8 +200,22 @@ pub fn death(status: std::process::ExitStatus, stderr: &str) -> Fault {
         return Fault::new(Kind::Died, "stack overflow", "the stack overflowed");
     }
     if let Some(line) = line("memory allocation of") {
-        return Fault::new(Kind::Memory, "", line);
+        return Fault::new(Kind::Memory, whose(stderr), line);
     }
     let last = stderr.lines().last().unwrap_or("");
     Fault::new(Kind::Died, status.to_string(), last)
+}
+
+/// The innermost function of ell0 in a backtrace, where there is one.
+fn whose(stderr: &str) -> String {
+    let frames = stderr
+        .lines()
+        .filter_map(|l| l.split_once(": ").map(|(_, f)| f));
+    let ours = |f: &&str| f.contains("ell0") && !f.contains("ell0_fuzz");
+    frames
+        .filter(|f| !f.is_empty())
+        .find(ours)
+        .unwrap_or("")
+        .trim()
+        .into()
 }

@@ -4,6 +4,9 @@ use serde_json::{Map, Number, Value, json};
 
 use crate::dice::Dice;
 
+/// A tree does not grow beyond this, in characters.
+const LONGEST: usize = 200_000;
+
 /// One change of one node; `words` are texts that mean something somewhere.
 pub fn mutate(dice: &mut Dice, root: &mut Value, words: &[&str]) {
     let count = size(root);
@@ -11,8 +14,21 @@ pub fn mutate(dice: &mut Dice, root: &mut Value, words: &[&str]) {
     let other = dice.below(count);
     let other = nth(root, &mut other.clone()).cloned();
     let other = other.unwrap_or(Value::Null);
+    if length(&other) > LONGEST {
+        return;
+    }
     if let Some(node) = nth(root, &mut at.clone()) {
         change(dice, node, other, words);
+    }
+}
+
+/// About how long a tree is as text.
+fn length(node: &Value) -> usize {
+    2 + match node {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(length).sum::<usize>(),
+        Value::Object(map) => map.iter().map(|(k, v)| k.len() + length(v)).sum(),
+        _ => 8,
     }
 }
 
@@ -140,8 +156,11 @@ fn list(dice: &mut Dice, items: &mut Vec<Value>, other: Value) {
         4 if !items.is_empty() => {
             // Very many of the same.
             let item = items[at].clone();
-            let most = (20_000 / size(&item)).max(1);
+            let most = (200_000 / length(&item)).max(1);
             let times = dice.size(most);
+            if length(&item) * (items.len() + times) > LONGEST {
+                return;
+            }
             items.extend(std::iter::repeat_n(item, times));
         }
         _ if !items.is_empty() => {

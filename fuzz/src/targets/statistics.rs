@@ -79,6 +79,10 @@ impl Target for Statistics {
     fn run(&mut self, bytes: &[u8]) -> Verdict {
         text::read(bytes, Evidence::from_json, |evidence| {
             text::same_again(&evidence, &evidence.to_json(), Evidence::from_json)?;
+            // A fit takes long: one of eight, by the length of the file.
+            if !bytes.len().is_multiple_of(8) {
+                return Ok(Outcome::Valid);
+            }
             let file = self.0.put(NAME, bytes);
             let settings = FitSettings {
                 data: DataSettings {
