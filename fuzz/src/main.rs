@@ -1,5 +1,7 @@
 //! `ell0-fuzz`: looks for inputs that ell0 does not survive.
 
+mod hidden;
+
 use std::{
     io::{IsTerminal, stderr},
     path::PathBuf,
@@ -8,12 +10,11 @@ use std::{
 
 use clap::{Parser, Subcommand};
 use ell0_fuzz::{
-    cases, commands,
+    alone, cases, commands,
     desk::Desk,
     kills,
     parsers::{self, Settings},
     targets,
-    worker::{self, UNABLE, Work},
 };
 
 /// Looks for inputs that ell0 does not survive
@@ -33,9 +34,9 @@ enum Command {
     Kills(Kills),
     Replay(Replay),
     #[command(hide = true)]
-    Work(Worker),
+    Work(hidden::Worker),
     #[command(hide = true)]
-    Try(Try),
+    Try(hidden::Try),
 }
 
 /// Spoilt files, texts and requests: no panic, no hang, no flood of memory, an error or a valid result
@@ -127,29 +128,6 @@ struct Replay {
     /// The program [default: the one beside this]
     #[arg(long)]
     binary: Option<PathBuf>,
-}
-
-#[derive(clap::Args)]
-struct Worker {
-    parser: String,
-    #[arg(long)]
-    seed: u64,
-    #[arg(long)]
-    from: u64,
-    #[arg(long)]
-    to: u64,
-    #[arg(long)]
-    status: PathBuf,
-    #[arg(long)]
-    binary: PathBuf,
-}
-
-#[derive(clap::Args)]
-struct Try {
-    parser: String,
-    file: PathBuf,
-    #[arg(long)]
-    binary: PathBuf,
 }
 
 fn main() -> ExitCode {
@@ -263,7 +241,7 @@ impl Replay {
             };
             let binary = program(self.binary.as_ref(), targets::needs_program(&parser))?;
             let bytes = std::fs::read(file)?;
-            match parsers::alone(&desk, &parser, &bytes, &binary)? {
+            match alone::alone(&desk, &parser, &bytes, &binary)? {
                 None => println!("{}: well", file.display()),
                 Some(fault) => {
                     println!("{}: {}: {}", file.display(), fault.signature(), fault.what);
@@ -273,36 +251,5 @@ impl Replay {
         }
         println!("{} cases", files.len());
         Ok(well)
-    }
-}
-
-/// A worker that cannot do its work says so by its exit code.
-fn unable(result: anyhow::Result<()>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error:#}");
-            ExitCode::from(UNABLE as u8)
-        }
-    }
-}
-
-impl Worker {
-    fn run(self) -> ExitCode {
-        unable(worker::work(&Work {
-            parser: self.parser,
-            seed: self.seed,
-            from: self.from,
-            to: self.to,
-            status: self.status,
-            binary: self.binary,
-        }))
-    }
-}
-
-impl Try {
-    fn run(self) -> ExitCode {
-        let bytes = std::fs::read(&self.file).map_err(anyhow::Error::from);
-        unable(bytes.and_then(|bytes| worker::try_one(&self.parser, &bytes, &self.binary)))
     }
 }

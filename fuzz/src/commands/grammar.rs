@@ -76,8 +76,17 @@ impl Words<'_> {
     /// An option with one of some values, half of the time.
     pub(super) fn maybe(&mut self, option: &str, values: &[&str]) {
         if self.dice.one_in(2) {
-            let value = *self.dice.pick(values);
+            let value = self.one_of(values);
             self.say(&[option, value]);
+        }
+    }
+
+    /// One of some values, mostly the first, which should be right.
+    pub(super) fn one_of<'v>(&mut self, values: &[&'v str]) -> &'v str {
+        if self.dice.one_in(4) {
+            *self.dice.pick::<&str>(values)
+        } else {
+            values[0]
         }
     }
 
@@ -91,7 +100,7 @@ impl Words<'_> {
     pub(super) fn path(&mut self, endings: &[&str]) {
         let ends = |p: &&String| endings.iter().any(|e| p.ends_with(e));
         let fitting: Vec<String> = self.there.iter().filter(ends).cloned().collect();
-        let word = match self.dice.below(12) {
+        let word = match self.dice.below(24) {
             0 => self.dice.pick(&ODD).to_string(),
             1 if !self.there.is_empty() => self.dice.pick(&self.there).clone(),
             _ if !fitting.is_empty() => self.dice.pick(&fitting).clone(),

@@ -25,8 +25,8 @@ const LIBRARIES: [&str; 9] = [
     "polynomial(2) only {x}",
 ];
 
-const NUMBERS: [&str; 14] = [
-    "0", "1", "2", "3", "5", "10", "0.1", "0.5", "-1", "nan", "inf", "1e999", "x", "",
+const NUMBERS: [&str; 13] = [
+    "0.5", "0", "1", "2", "3", "10", "0.1", "-1", "nan", "inf", "1e999", "x", "",
 ];
 
 impl Words<'_> {
@@ -40,7 +40,9 @@ impl Words<'_> {
                 self.say(&["predict"]);
                 self.path(&[".json", "model.json"]);
                 self.path(&[".csv", ".parquet"]);
-                let ending = *self.dice.pick(&[".csv", ".parquet", ".npz"]);
+                let ending = *self
+                    .dice
+                    .pick(&[".csv", ".csv", ".parquet", ".parquet", ".npz"]);
                 self.out(ending, 2);
             }
             5 => self.score(),
@@ -65,9 +67,11 @@ impl Words<'_> {
             13 => {
                 self.say(&["collect"]);
                 self.environment();
-                let episodes = *self.dice.pick(&["0", "1", "2", "5", "-1", "x"]);
+                let episodes = self.one_of(&["2", "0", "1", "5", "-1", "x"]);
                 self.say(&["--episodes", episodes]);
-                let ending = *self.dice.pick(&[".csv", ".parquet", ".npz"]);
+                let ending = *self
+                    .dice
+                    .pick(&[".csv", ".csv", ".parquet", ".parquet", ".npz"]);
                 self.out(ending, 1);
             }
             14 => {
@@ -96,8 +100,8 @@ impl Words<'_> {
     fn roles(&mut self) {
         match self.dice.below(6) {
             0 => {
-                let inputs = *self.dice.pick(&["a,b", "a", "a,a", "q", "x"]);
-                let targets = *self.dice.pick(&["y", "y,b", "name", ""]);
+                let inputs = self.one_of(&["a,b", "a", "a,a", "q", "x"]);
+                let targets = self.one_of(&["y", "y,b", "name", ""]);
                 self.say(&["--inputs", inputs, "--targets", targets]);
             }
             1 => self.say(&["--states", "x", "--controls", "v"]),
@@ -110,13 +114,10 @@ impl Words<'_> {
         self.maybe("--library", &LIBRARIES);
         if self.dice.one_in(4) {
             self.maybe("--time", &["t", "x", "none"]);
-            self.maybe("--dt", &NUMBERS);
+            self.maybe("--dt", &["0.05", "0", "-1", "nan", "inf", "1e999", "x", ""]);
             self.maybe("--trajectory", &["name", "t", "none"]);
         }
-        self.maybe(
-            "--dynamics",
-            &["continuous", "discrete", "discrete", "other"],
-        );
+        self.maybe("--dynamics", &["discrete", "continuous", "other"]);
         let derivatives = ["auto", "fd2", "fd4", "savgol", "weak", "weak(3)", "none"];
         self.maybe("--derivative", &derivatives);
         self.flag("--drop-missing", 4);
@@ -133,7 +134,7 @@ impl Words<'_> {
             let methods = ["exact", "stlsq", "lasso", "ols", "none"];
             self.maybe("--method", &methods);
             if self.dice.one_in(3) {
-                self.maybe("--terms", &NUMBERS);
+                self.maybe("--terms", &["2", "0", "1", "100", "-1", "x"]);
                 self.maybe("--lambda", &NUMBERS);
                 self.maybe("--prior", &NUMBERS);
             }
@@ -147,7 +148,7 @@ impl Words<'_> {
         for _ in 0..self.dice.size(2) {
             self.path(&[".stats"]);
         }
-        self.maybe("--terms", &NUMBERS);
+        self.maybe("--terms", &["2", "0", "1", "100", "-1", "x"]);
         self.out("", 2);
         self.flag("--json", 3);
     }
@@ -163,7 +164,7 @@ impl Words<'_> {
         self.say(&["score"]);
         self.path(&["law.json", "map.json", "model.json", "out0"]);
         self.data();
-        self.maybe("--dt", &NUMBERS);
+        self.maybe("--dt", &["0.05", "0", "-1", "nan", "inf", "1e999", "x", ""]);
         self.flag("--drop-missing", 4);
         self.flag("--json", 2);
     }
@@ -179,7 +180,7 @@ impl Words<'_> {
             "x=,v",
             "v=0,x=2",
         ];
-        let initial = *self.dice.pick(&initial);
+        let initial = self.one_of(&initial);
         self.say(&["--initial", initial]);
         self.maybe("--duration", &["0.5", "1", "1e308", "-1", "0", "nan"]);
         self.maybe("--dt", &["0.1", "0.01", "1e-300", "0", "-1", "10"]);
@@ -216,7 +217,7 @@ impl Words<'_> {
                     "torque = 0",
                     "",
                 ];
-                let text = *self.dice.pick(&texts);
+                let text = self.one_of(&texts);
                 self.say(&["--policy", text]);
                 self.environment();
             }
@@ -256,7 +257,7 @@ impl Words<'_> {
             "network(",
         ];
         self.maybe("--policy", &policies);
-        let episodes = *self.dice.pick(&["3", "3", "3", "1", "0", "-1", "x"]);
+        let episodes = self.one_of(&["3", "1", "0", "-1", "x"]);
         self.say(&["--episodes", episodes, "--updates", "3"]);
         self.maybe("--seeds", &["1", "2", "0", "1001", "x"]);
         self.maybe("--lambda", &["0.1", "0.1,0.2", "-1", "nan", "0.1,0.1"]);
@@ -265,7 +266,7 @@ impl Words<'_> {
     }
 
     fn environment(&mut self) {
-        let name = *self.dice.pick(&ENVIRONMENTS);
+        let name = self.one_of(&ENVIRONMENTS);
         self.say(&["--env", name]);
     }
 
@@ -275,15 +276,15 @@ impl Words<'_> {
                 self.say(&["gates", "--repeats", "20"]);
                 self.maybe("--log-alpha", &NUMBERS);
                 self.maybe("--beta", &NUMBERS);
-                self.maybe("--gamma", &NUMBERS);
-                self.maybe("--zeta", &NUMBERS);
-                self.maybe("--samples", &NUMBERS);
+                self.maybe("--gamma", &["-0.2", "0", "1", "nan", "-1e308"]);
+                self.maybe("--zeta", &["1.2", "1", "0", "nan", "1e308"]);
+                self.maybe("--samples", &["4", "0", "1", "-1", "x"]);
                 self.flag("--json", 2);
             }
             1 => {
                 self.say(&["optimum"]);
                 self.environment();
-                let points = *self.dice.pick(&["3", "11", "21", "1", "0", "x"]);
+                let points = self.one_of(&["21", "3", "11", "1", "0", "x"]);
                 self.say(&["--points", points]);
                 self.maybe("--actions", &["2", "3", "1", "0"]);
                 self.flag("--json", 2);
