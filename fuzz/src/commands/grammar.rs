@@ -84,7 +84,7 @@ impl Words<'_> {
     /// One of some values, mostly the first, which should be right.
     pub(super) fn one_of<'v>(&mut self, values: &[&'v str]) -> &'v str {
         if self.dice.one_in(4) {
-            *self.dice.pick::<&str>(values)
+            self.dice.pick::<&str>(values)
         } else {
             values[0]
         }

@@ -28,7 +28,7 @@ const TRAIN: &[&str] = &[
     "--policy",
     "network(16)",
     "--episodes",
-    "110",
+    "150",
     "--updates",
     "60",
     "--out",

@@ -239,3 +239,34 @@ fn episodes(bytes: &[u8]) -> Option<Vec<u8>> {
     let lines: Vec<String> = last.into_values().collect();
     Some(lines.join("\n").into_bytes())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::desk::Desk;
+
+    fn picture(results: &str, model: &str) -> Picture {
+        let desk = Desk::new().expect("a folder");
+        desk.put("results.json", results.as_bytes());
+        desk.put("model.json", model.as_bytes());
+        Picture::of(desk.path()).expect("a picture")
+    }
+
+    /// Time is left aside, and nothing else.
+    #[test]
+    fn only_time_may_differ() {
+        let one = picture(r#"[{"return": 1, "seconds": 2.5}]"#, "{}");
+        let later = picture(r#"[{"return": 1, "seconds": 3.5}]"#, "{}");
+        let worse = picture(r#"[{"return": 2, "seconds": 2.5}]"#, "{}");
+        let other = picture(r#"[{"return": 1, "seconds": 2.5}]"#, "{ }");
+        assert_eq!(one.difference(&later), None);
+        assert!(
+            one.difference(&worse)
+                .is_some_and(|d| d.contains("results.json"))
+        );
+        assert!(
+            one.difference(&other)
+                .is_some_and(|d| d.contains("model.json"))
+        );
+    }
+}
