@@ -1,0 +1,59 @@
+//! Worlds by name.
+
+use ell0_control::environment::{check, make};
+
+use super::{Target, text};
+use crate::{
+    dice::Dice,
+    verdict::{Fault, Outcome, Verdict, error},
+};
+
+pub struct EnvironmentText;
+
+const SEEDS: [&str; 5] = [
+    "pendulum",
+    "pendulum()",
+    "pendulum(g=9.81)",
+    "pendulum(g=9.81, mass=1, length=1, limit=200)",
+    " pendulum( g = 9.81 , limit=50)",
+];
+
+const WORDS: [&str; 15] = [
+    "pendulum", "g", "mass", "length", "limit", "=", "(", ")", ",", "9.81", "1e-300", "-1", "1e6",
+    "nan", " ",
+];
+
+impl Target for EnvironmentText {
+    fn extension(&self) -> &'static str {
+        "txt"
+    }
+
+    fn seeds(&self) -> anyhow::Result<Vec<Vec<u8>>> {
+        Ok(text::seeds(&SEEDS))
+    }
+
+    fn mutate(&self, dice: &mut Dice, seeds: &[Vec<u8>]) -> Vec<u8> {
+        text::mutate(dice, seeds, &WORDS)
+    }
+
+    fn run(&mut self, bytes: &[u8]) -> Verdict {
+        text::read(bytes, make, |world| {
+            let said = world.text();
+            let again = |text: &str| make(text).map(|w| w.text());
+            text::same_again(&said, &said, again)?;
+            if let Err(e) = check(world.as_ref()) {
+                return error(e);
+            }
+            let mut world = world.copy();
+            world.reset(&mut ell0::rng::Stream::new(0).at(0));
+            let action = vec![0.5; world.action_space().names().len()];
+            match world.step(&action) {
+                Ok(step) if step.reward.is_nan() => {
+                    Err(Fault::wrong("the reward is a number", said))
+                }
+                Ok(_) => Ok(Outcome::Valid),
+                Err(e) => error(e),
+            }
+        })
+    }
+}
