@@ -150,19 +150,21 @@ pub(crate) fn refuse_twice(files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Columns must not be named twice, nor be called as a candidate term is: the constant `1`, or `x^2` beside a column `x`.
-fn refuse_same_names(inputs: &[String], terms: &[String]) -> Result<()> {
-    for (k, name) in inputs.iter().enumerate() {
-        if inputs[..k].contains(name) {
-            return Err(Error::ColumnTwice(name.clone()));
-        }
-        if terms.iter().filter(|term| *term == name).count() > 1 {
-            return Err(Error::NameOfTerm {
-                column: name.clone(),
-            });
-        }
+/// A column has one part to play.
+fn refuse_twice_named(inputs: &[String]) -> Result<()> {
+    let twice = (0..inputs.len()).find(|&k| inputs[..k].contains(&inputs[k]));
+    twice.map_or(Ok(()), |k| Err(Error::ColumnTwice(inputs[k].clone())))
+}
+
+/// No column must be called as a candidate term is: the constant `1`, or `x^2` beside a column `x`.
+fn refuse_names_of_terms(inputs: &[String], terms: &[String]) -> Result<()> {
+    let often = |name: &&String| terms.iter().filter(|term| *term == *name).count() > 1;
+    match inputs.iter().find(often) {
+        Some(column) => Err(Error::NameOfTerm {
+            column: column.clone(),
+        }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// The column of time, where one is needed: the one named, or the usual ones.
@@ -321,7 +323,8 @@ impl DataSettings {
             (inputs.collect(), self.states.clone())
         };
         // A library that does not suit the columns is found out before anything is read.
-        refuse_same_names(&inputs, self.library.features(&inputs)?.names())?;
+        refuse_twice_named(&inputs)?;
+        refuse_names_of_terms(&inputs, self.library.features(&inputs)?.names())?;
         let mut roles = Roles {
             inputs: inputs.clone(),
             targets: if regression { targets.clone() } else { vec![] },

@@ -262,17 +262,17 @@ fn named_as_term(column: &str) -> &'static str {
 /// How many rows are needed, and what for.
 fn needs(derivative: Option<Derivative>, needed: usize) -> String {
     let Some(derivative) = derivative else {
-        return format!("a discrete law needs {needed}, a row and the next");
+        return format!("a discrete law needs {needed} (a row and the next)");
     };
     let half = derivative.halo();
-    format!("the derivative {derivative} needs {needed}: {half} on either side of one")
+    format!("the derivative {derivative} needs {needed} (one, and {half} on either side)")
 }
 
 /// The trajectories that are too short beside the first.
 fn others(shortage: &Shortage) -> String {
     match (shortage.short, shortage.trajectories) {
         (1, _) => String::new(),
-        (short, of) => format!(" ({short} of {of} trajectories are too short)"),
+        (short, of) => format!(", and {short} of {of} trajectories have fewer"),
     }
 }
 

@@ -26,7 +26,7 @@ impl<'a> Stopwatch<'a> {
         let mut file = stem.as_os_str().to_owned();
         file.push(".seconds");
         let file = PathBuf::from(file);
-        let text = std::fs::read_to_string(&file).ok().filter(|_| begun);
+        let text = ell0::input::read_text(&file).ok().filter(|_| begun);
         Stopwatch {
             before: text.and_then(|t| t.trim().parse().ok()).unwrap_or(0.0),
             began: observer.now(),

@@ -208,7 +208,7 @@ impl Watch {
                 Err(error) => Answer::text("500 Internal Server Error", format!("{error:#}")),
             },
             name @ ("results.json" | "metrics.jsonl") => {
-                match std::fs::read_to_string(self.folder.join(name)) {
+                match ell0::input::read_text(self.folder.join(name)) {
                     Ok(body) => Answer {
                         status: "200 OK",
                         kind: "application/json",

@@ -105,7 +105,7 @@ pub(crate) fn read_settings<S: DeserializeOwned>(folder: &Path, what: &str) -> R
         return Err(Error::NotAFolder(folder.into()));
     }
     let file = folder.join(CONFIG);
-    let text = std::fs::read_to_string(&file).map_err(|e| match e.kind() {
+    let text = ell0::input::read_text(&file).map_err(|e| match e.kind() {
         ErrorKind::NotFound => Error::NoRun {
             folder: folder.into(),
             expected: "run to go on with".into(),

@@ -113,7 +113,7 @@ impl Page {
     pub fn of(folder: impl AsRef<Path>) -> Result<Self> {
         let folder = folder.as_ref();
         let mut page = Run::read(folder)?.page(folder)?;
-        let command = std::fs::read_to_string(folder.join(COMMAND));
+        let command = ell0::input::read_text(folder.join(COMMAND));
         page.command = command.ok().map(|c| c.trim().to_string());
         Ok(page)
     }

@@ -11,7 +11,7 @@ const MADE_BY: &str = "Made by ell0 ";
 /// Whether a file is a page of ours.
 #[must_use]
 pub fn is_page(path: &Path) -> bool {
-    let text = std::fs::read_to_string(path);
+    let text = ell0::input::read_text(path);
     text.is_ok_and(|t| t.starts_with("<!doctype html>") && t.contains(MADE_BY))
 }
 
