@@ -207,7 +207,8 @@ impl Words<'_> {
 
     fn analyze(&mut self) {
         self.say(&["analyze"]);
-        match self.dice.below(3) {
+        // A loop takes seconds, a law does not.
+        match self.dice.below(8) {
             0 => {
                 let texts = [
                     "2*tanh(-8*sin_theta - 2*theta_dot)",
@@ -221,7 +222,7 @@ impl Words<'_> {
                 self.say(&["--policy", text]);
                 self.environment();
             }
-            1 => {
+            1..=6 => {
                 self.path(&["law.json", "map.json", "model.json", "out0"]);
                 if self.dice.one_in(2) {
                     self.say(&["--data"]);

@@ -28,9 +28,9 @@ impl Parquet {
 
 /// What other programs write: numbers that may be absent, text, points in time.
 const SCHEMA: &str = "message table {
+    required binary name (UTF8);
     required int64 t (TIMESTAMP(MICROS,true));
     optional double x;
-    required binary name (UTF8);
 }";
 
 impl Target for Parquet {
@@ -148,10 +148,10 @@ fn foreign(compression: Compression) -> anyhow::Result<Vec<u8>> {
     let mut column = 0;
     while let Some(mut writer) = group.next_column()? {
         match column {
-            0 => writer
+            1 => writer
                 .typed::<Int64Type>()
                 .write_batch(&times, None, None)?,
-            1 => {
+            2 => {
                 let present = [1, 1, 0, 1, 0, 1];
                 let values = [0.5, 1.5, 2.5, 3.5];
                 let writer = writer.typed::<DoubleType>();
