@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ell0::wording::{marked, shown, shown_path};
+use ell0::wording::{marked, shown, shown_path, told};
 
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -12,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// Text that names no environment or policy.
-    #[error("cannot read `{}`: {reason}\n{}", shown(text), marked(text, *at, 2))]
+    #[error("cannot read `{}`: {}\n{}", shown(text), told(reason), marked(text, *at, 2))]
     Text {
         /// The text.
         text: String,
@@ -175,7 +175,7 @@ pub enum Error {
         name: String,
     },
     /// Files of training that cannot be gone on with.
-    #[error("{}: {reason}", shown_path(path))]
+    #[error("{}: {}", shown_path(path), told(reason))]
     Checkpoint {
         /// The file.
         path: PathBuf,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ell0::wording::{shown, shown_path};
+use ell0::wording::{shown, shown_path, told};
 
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -28,7 +28,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The file is not what its name says.
-    #[error("{}: {reason}", shown_path(path))]
+    #[error("{}: {}", shown_path(path), told(reason))]
     Format {
         /// The file.
         path: PathBuf,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ell0::wording::{listed, shown, shown_path};
+use ell0::wording::{listed, shown, shown_path, told};
 use ell0_data::{derivative::Derivative, short::Shortage};
 
 /// The result of every fallible operation of this crate.
@@ -189,7 +189,7 @@ pub enum Error {
         expected: String,
     },
     /// A file of a run that is damaged, or not of it.
-    #[error("{}: {reason}", shown_path(path))]
+    #[error("{}: {}", shown_path(path), told(reason))]
     Damaged {
         /// The file.
         path: PathBuf,

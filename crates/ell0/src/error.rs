@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::wording::{marked, shown, shown_path};
+use crate::wording::{marked, shown, shown_path, told};
 
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -12,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// A hyper-parameter outside its range.
-    #[error("{name} = {value} is not allowed: {expected}")]
+    #[error("{name} = {} is not allowed: {}", told(value), told(expected))]
     Parameter {
         /// Name of the hyper-parameter.
         name: &'static str,
@@ -77,7 +77,7 @@ pub enum Error {
         expected: String,
     },
     /// A text that cannot be read.
-    #[error("cannot read {what}: expected {expected} here\n{}", marked(text, *place, 4))]
+    #[error("cannot read {what}: expected {} here\n{}", told(expected), marked(text, *place, 4))]
     Syntax {
         /// What the text should be.
         what: &'static str,
@@ -104,7 +104,7 @@ pub enum Error {
         kept: u64,
     },
     /// A file that is not a checkpoint, or not of this model.
-    #[error("checkpoint {}: {reason}", shown_path(path))]
+    #[error("checkpoint {}: {}", shown_path(path), told(reason))]
     Checkpoint {
         /// The file.
         path: PathBuf,

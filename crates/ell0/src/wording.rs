@@ -66,6 +66,24 @@ pub fn marked(text: &str, place: usize, indent: usize) -> String {
     format!("{margin}{left}{from}{to}{right}\n{under}^")
 }
 
+/// Characters of what another program, or a parser, says.
+const MOST_TOLD: usize = 500;
+
+/// What a parser says of a text that others wrote, and may quote at any length: control characters but for ends of lines escaped, cut after 500 characters.
+#[must_use]
+pub fn told(text: &str) -> String {
+    let lines = text
+        .char_indices()
+        .nth(MOST_TOLD)
+        .map_or(text, |(at, _)| &text[..at]);
+    let escaped: Vec<String> = lines
+        .split('\n')
+        .map(|line| escaped(line.chars()))
+        .collect();
+    let more = if lines.len() < text.len() { "…" } else { "" };
+    escaped.join("\n") + more
+}
+
 /// The name of a file or folder: control characters escaped, nothing cut off, so that it can be found.
 #[must_use]
 pub fn shown_path(path: &Path) -> String {

@@ -2,6 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
+use ell0::wording::shown;
+
 use super::{Environment, pendulum};
 use crate::error::{Error, Result};
 
@@ -109,7 +111,7 @@ impl Registry {
                     .collect();
                 let reason = format!(
                     "there is no environment `{}`; there is {}, for example pendulum(g=9.81)",
-                    call.name,
+                    shown(call.name),
                     names.join(", ")
                 );
                 Err(call.wrong(0, reason))

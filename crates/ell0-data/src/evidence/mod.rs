@@ -7,6 +7,7 @@ use ell0::{
     dictionary::Statistics,
     equation::Dynamics,
     features::{Features, Library},
+    wording::{shown, told},
 };
 use serde::{Deserialize, Serialize};
 
@@ -100,10 +101,10 @@ impl Question {
 #[non_exhaustive]
 pub enum EvidenceError {
     /// It is no JSON, or has other fields.
-    #[error(transparent)]
+    #[error("{}", told(&.0.to_string()))]
     Json(#[from] serde_json::Error),
     /// It is something else.
-    #[error("its format is `{0}`, not `{FORMAT}`")]
+    #[error("its format is `{}`, not `{FORMAT}`", shown(.0))]
     Format(String),
     /// It was written by another version.
     #[error("it has version {0}; this program reads version {VERSION}")]

@@ -70,6 +70,9 @@ impl Default for TrainSettings {
 /// Episodes longer than this would take too long to compute optimal control for.
 const LONGEST_OPTIMUM: u32 = 1000;
 
+/// Seeds of one run.
+const MOST_SEEDS: u64 = 1000;
+
 impl TrainSettings {
     /// One agent with one seed.
     #[must_use]
@@ -97,7 +100,7 @@ impl TrainSettings {
     /// Mistakes are found before anything is done.
     pub fn check(&self, world: &dyn Environment) -> Result<()> {
         ell0_control::environment::check(world)?;
-        if !(1..=1000).contains(&self.seeds) {
+        if !(1..=MOST_SEEDS).contains(&self.seeds) {
             return Err(Error::setting("seeds", self.seeds, "from 1 to 1000"));
         }
         if self.agents.is_empty() {
@@ -145,7 +148,9 @@ impl TrainSettings {
     }
 
     fn jobs(&self) -> Vec<Job<'_>> {
-        let seeds = |agent| (0..self.seeds).map(move |k| (agent, k));
+        // A file that was changed is looked at before it is checked.
+        let seeds = self.seeds.min(MOST_SEEDS);
+        let seeds = |agent| (0..seeds).map(move |k| (agent, k));
         let jobs = self.agents.iter().flat_map(seeds);
         jobs.map(|(agent, k)| Job::new(agent, agent.training.seed.saturating_add(k)))
             .collect()
