@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::wording::{shown, shown_path};
+use crate::wording::{pointed, shown, shown_path, told};
 
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -12,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// A hyper-parameter outside its range.
-    #[error("{name} = {value} is not allowed: {expected}")]
+    #[error("{name} = {} is not allowed: {}", told(value), told(expected))]
     Parameter {
         /// Name of the hyper-parameter.
         name: &'static str,
@@ -77,7 +77,7 @@ pub enum Error {
         expected: String,
     },
     /// A text that cannot be read.
-    #[error("cannot read {what}: expected {expected} here\n    {text}\n    {marker}^", marker = " ".repeat(text.chars().count().min(text[..*place].chars().count())))]
+    #[error("cannot read {what}: expected {} here\n{}", told(expected), indented(&pointed(text, *place)))]
     Syntax {
         /// What the text should be.
         what: &'static str,
@@ -121,6 +121,12 @@ pub enum Error {
         /// The system's answer.
         source: std::io::Error,
     },
+}
+
+/// Lines of a text that is set off from the sentence before it.
+fn indented(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
+    lines.join("\n")
 }
 
 impl Error {

@@ -49,6 +49,44 @@ pub fn shown_path(path: &Path) -> String {
     escaped(path.to_string_lossy().chars())
 }
 
+/// A part of a message that may hold what others wrote among words of our own: control characters escaped, cut only where it is very long.
+#[must_use]
+pub fn told(text: &str) -> String {
+    const MOST_TOLD: usize = 500;
+    let mut short = escaped(text.chars().take(MOST_TOLD));
+    if text.chars().nth(MOST_TOLD).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+/// A text with a sign below the place, in bytes, where it goes wrong; of a long one, what is around that place.
+///
+/// ```
+/// assert_eq!(ell0::wording::pointed("2*+x", 2), "2*+x\n  ^");
+/// ```
+#[must_use]
+pub fn pointed(text: &str, place: usize) -> String {
+    let boundary = |p: &usize| text.is_char_boundary(*p);
+    let place = (0..=place.min(text.len()))
+        .rev()
+        .find(boundary)
+        .unwrap_or(0);
+    let (before, after) = text.split_at(place);
+    let (mut from, mut more) = (0, after.chars().count());
+    let length = before.chars().count();
+    if length + more > MOST_SHOWN {
+        from = length.saturating_sub(MOST_SHOWN / 2);
+        more = more.min(MOST_SHOWN / 2);
+    }
+    let cut = |c: bool| if c { "…" } else { "" };
+    let before = cut(from > 0).to_string() + &escaped(before.chars().skip(from));
+    let rest = cut(after.chars().nth(more).is_some());
+    let after = escaped(after.chars().take(more)) + rest;
+    let marker = " ".repeat(before.chars().count());
+    format!("{before}{after}\n{marker}^")
+}
+
 /// Names with commas between them: the first twenty, and how many more there are.
 #[must_use]
 pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
@@ -91,6 +129,20 @@ mod tests {
         assert_eq!(shown("a\tb\r\n\u{7f}"), "a\\tb\\r\\n\\u{7f}");
         assert_eq!(shown("abc\u{202e}cba"), "abc\\u{202e}cba");
         assert_eq!(shown_path(Path::new("a\nb.csv")), "a\\nb.csv");
+    }
+
+    #[test]
+    fn places_are_pointed_at_in_long_texts() {
+        assert_eq!(pointed("a + \tb", 5), "a + \\tb\n      ^");
+        let long = "x + ".repeat(1000) + "?" + &" + y".repeat(1000);
+        let shown = pointed(&long, 4000);
+        let (text, marker) = shown.split_once('\n').expect("two lines");
+        assert!(text.chars().count() <= MOST_SHOWN + 2, "{shown}");
+        assert_eq!(text.chars().nth(marker.chars().count() - 1), Some('?'));
+        // Neither beyond the end nor within a letter.
+        assert_eq!(pointed("é", 7), "é\n ^");
+        assert_eq!(pointed("é", 1), "é\n^");
+        assert_eq!(told(&"z".repeat(501)).chars().count(), 501);
     }
 
     #[test]

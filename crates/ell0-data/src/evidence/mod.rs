@@ -103,7 +103,7 @@ pub enum EvidenceError {
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// It is something else.
-    #[error("its format is `{0}`, not `{FORMAT}`")]
+    #[error("its format is `{}`, not `{FORMAT}`", ell0::wording::shown(.0))]
     Format(String),
     /// It was written by another version.
     #[error("it has version {0}; this program reads version {VERSION}")]
