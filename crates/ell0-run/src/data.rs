@@ -261,7 +261,7 @@ pub(crate) fn refuse_short(
     }
     if !drop_short || shortage.trajectories == 1 {
         return Err(Error::TooShort {
-            shortage,
+            shortage: Box::new(shortage),
             needed,
             derivative,
         });

@@ -81,7 +81,7 @@ pub enum Error {
     #[error("{}; {}{}: {}", shortage.first, needs(*derivative, *needed), others(shortage), remedy(shortage, *derivative))]
     TooShort {
         /// Which they are.
-        shortage: Shortage,
+        shortage: Box<Shortage>,
         /// Rows that are needed.
         needed: usize,
         /// How rates of change would be found; none for a discrete law.
