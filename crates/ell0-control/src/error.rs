@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ell0::wording::{marked, shown, shown_path, told};
+use ell0::wording::{listed, marked, shown, shown_path, told};
 
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -113,7 +113,9 @@ pub enum Error {
     },
     /// A model that does not suit an environment.
     #[error(
-        "this model does not suit the environment: {what} `{name}` is not there; there are {expected}"
+        "this model does not suit the environment: {what} `{}` is not there; there are {}",
+        shown(name),
+        told(expected)
     )]
     Mismatch {
         /// Input or action.
@@ -124,7 +126,10 @@ pub enum Error {
         expected: String,
     },
     /// A plant that does not fit together.
-    #[error("this plant does not fit together: {what} `{name}`: {expected}")]
+    #[error(
+        "this plant does not fit together: {what} `{}`: {expected}",
+        shown(name)
+    )]
     Plant {
         /// What is wrong.
         what: &'static str,
@@ -138,9 +143,10 @@ pub enum Error {
     NotAMap,
     /// A target that is no next value of an input.
     #[error(
-        "the model gives `{target}`, which is not the next value of one of its inputs {}; a transition model is a discrete law, or has targets such as next_{}",
-        inputs.join(", "),
-        inputs.first().map_or("x", String::as_str)
+        "the model gives `{}`, which is not the next value of one of its inputs {}; a transition model is a discrete law, or has targets such as next_{}",
+        shown(target),
+        listed(inputs),
+        shown(inputs.first().map_or("x", String::as_str))
     )]
     NotATransition {
         /// The target.
@@ -163,7 +169,7 @@ pub enum Error {
         most: usize,
     },
     /// A law whose target is not one of its inputs.
-    #[error("the target `{target}` is not one of the inputs")]
+    #[error("the target `{}` is not one of the inputs", shown(target))]
     NotAState {
         /// The target.
         target: String,

@@ -5,6 +5,8 @@ use std::{
     path::PathBuf,
 };
 
+use ell0::wording::shown;
+
 use crate::{
     error::{Error, Result},
     frame::Frame,
@@ -265,8 +267,9 @@ impl Runs {
             return Err(Error::Format {
                 path: table.path().into(),
                 reason: format!(
-                    "{}: an experiment of column `{column}` that was over comes back; rows of one must stand together: sort the file",
-                    table.place(self.block.places[from])
+                    "{}: an experiment of column `{}` that was over comes back; rows of one must stand together: sort the file",
+                    table.place(self.block.places[from]),
+                    shown(column)
                 ),
             });
         }

@@ -77,7 +77,7 @@ pub enum Kind {
 ///
 /// | setting | default | meaning |
 /// | --- | --- | --- |
-/// | `files` | none | CSV (also .gz), Parquet or NPZ files; each is a trajectory of its own. Leave them out for data in memory |
+/// | `files` | none | CSV (also .gz), Parquet, NPZ or NPY files; each is a trajectory of its own. Leave them out for data in memory |
 /// | `states` | none | columns whose law is wanted |
 /// | `controls` | none | columns that act on the states from outside |
 /// | `time` | `t` or `time`, if there is one | column of time |

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use ell0::equation::{Dynamics, Model, Simulation};
+use ell0::{
+    equation::{Dynamics, Model, Simulation},
+    wording::{listed, shown},
+};
 
 use crate::{
     data::{Source, time_column},
@@ -66,13 +69,15 @@ impl SimulateSettings {
         for (k, (name, _)) in self.initial.iter().enumerate() {
             if self.initial[..k].iter().any(|(n, _)| n == name) {
                 return Err(Error::Unsuitable(format!(
-                    "the initial state gives `{name}` twice"
+                    "the initial state gives `{}` twice",
+                    shown(name)
                 )));
             }
             if !names.contains(&name.as_str()) {
                 return Err(Error::Unsuitable(format!(
-                    "`{name}` is no state of this model; its states are {}",
-                    names.join(", ")
+                    "`{}` is no state of this model; its states are {}",
+                    shown(name),
+                    listed(&names)
                 )));
             }
         }
@@ -82,8 +87,9 @@ impl SimulateSettings {
                 let given = self.initial.iter().find(|(name, _)| name == n);
                 given.map(|(_, value)| *value).ok_or_else(|| {
                     Error::Unsuitable(format!(
-                        "the initial state says nothing of `{n}`; the states are {}",
-                        names.join(", ")
+                        "the initial state says nothing of `{}`; the states are {}",
+                        shown(n),
+                        listed(&names)
                     ))
                 })
             })

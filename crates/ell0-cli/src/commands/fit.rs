@@ -16,7 +16,7 @@ use crate::{
 
 /// Find the few-term law behind measurements
 ///
-/// States over time, perhaps with controls, in one or several files (CSV, CSV.gz, Parquet, NPZ): the law of their rates of change, or of the next row with `--dynamics discrete`. Or
+/// States over time, perhaps with controls, in one or several files (CSV, CSV.gz, Parquet, NPZ, NPY): the law of their rates of change, or of the next row with `--dynamics discrete`. Or
 /// plain inputs and targets with --inputs and --targets. Or statistics that `ell0 stats` made.
 #[derive(Args)]
 #[command(

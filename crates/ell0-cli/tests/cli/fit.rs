@@ -152,7 +152,7 @@ fn mistakes_are_explained() {
         fit data.csv --states x,w | there is no column `w`; did you mean
         fit text.csv --states x | line 3, column `x` holds `two`
         fit empty.csv --states x | there is no row of data
-        fit one.csv --states x | a trajectory has only 1 rows
+        fit one.csv --states x | one.csv: its trajectory, line 2, has only 1 row;
         fit gap.csv --states x | holds nothing
         fit ragged.csv --states x | line 3 has 1 cells, but the header has 2
         fit back.csv --states x | line 4: time goes from 1 to 1
@@ -164,9 +164,9 @@ fn mistakes_are_explained() {
         fit back2.csv --states x --trajectory run --dt 1 | line 4: an experiment of column `run` that was over comes back
         fit twice.csv --states x | several columns are called `x`
         fit still.csv --states x --controls u | column `u` is 7 in every row
-        fit short.csv --states x --derivative fd4 | a trajectory has only 4 rows; --derivative fd4 needs 5
+        fit short.csv --states x --derivative fd4 | short.csv: its trajectory, lines 2 to 5, has only 4 rows; --derivative fd4 needs 5 (one, and 2 on either side): take a longer one
         fit cut.parquet --states x | cannot be read as a Parquet file
-        fit cut.npz --states x | cannot be read as an NPZ file
+        fit cut.npz --states x | cannot be read as an NPZ or NPY file
         fit bad.stats | does not hold statistics
         fit data.csv --states x,v --out data.csv/run | data.csv is a file
         fit data.csv --states x,v --out data.csv --force | data.csv is a file

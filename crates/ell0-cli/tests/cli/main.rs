@@ -1,6 +1,8 @@
 //! The commands as a user runs them: one program of tests, so that it is linked once.
 
 mod analyze;
+#[cfg(target_os = "linux")]
+mod data_limits;
 mod docs;
 mod export;
 mod fit;
@@ -15,3 +17,4 @@ mod report;
 mod train;
 mod tutorial;
 mod tutorial_figures;
+mod words;

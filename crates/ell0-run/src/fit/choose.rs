@@ -56,7 +56,8 @@ fn refuse_vanishing(evidence: &Evidence, all: &Statistics) -> Result<()> {
     };
     let vanishing = |name: &str, what: &str| {
         Err(Error::Unsuitable(format!(
-            "{what} `{name}` is so small that its squares vanish (below {SMALLEST:.0e}): choose other units"
+            "{what} `{}` is so small that its squares vanish (below {SMALLEST:.0e}): choose other units",
+            shown(name)
         )))
     };
     for name in &evidence.inputs {
