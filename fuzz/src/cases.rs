@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::files::fingerprint;
+
 /// The folder of kept cases in the sources.
 #[must_use]
 pub fn folder() -> PathBuf {
@@ -11,17 +13,11 @@ pub fn folder() -> PathBuf {
 /// Keeps bytes under the name of their parser and of their contents, and says where.
 pub fn keep(folder: &Path, parser: &str, extension: &str, bytes: &[u8]) -> anyhow::Result<PathBuf> {
     std::fs::create_dir_all(folder)?;
-    let file = folder.join(format!("{parser}-{:08x}.{extension}", fingerprint(bytes)));
+    let print = fingerprint(bytes);
+    let print = (print ^ (print >> 32)) as u32;
+    let file = folder.join(format!("{parser}-{print:08x}.{extension}"));
     std::fs::write(&file, bytes)?;
     Ok(file)
-}
-
-/// FNV-1a, folded: the same contents have the same name.
-fn fingerprint(bytes: &[u8]) -> u32 {
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    (hash ^ (hash >> 32)) as u32
 }
 
 /// The parser of a kept case, by its name.

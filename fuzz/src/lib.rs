@@ -12,6 +12,7 @@ pub mod cases;
 pub mod commands;
 pub mod desk;
 pub mod dice;
+pub mod files;
 pub mod kills;
 pub mod limits;
 pub mod mutate;

@@ -21,7 +21,7 @@ use crate::{
 pub struct Settings {
     /// The parsers.
     pub parsers: Vec<String>,
-    /// The first case of each, and how many.
+    /// The first case of each.
     pub first: u64,
     /// How many cases of each.
     pub cases: u64,
@@ -263,7 +263,7 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// How long a duration is, for a table.
+/// Cases a second.
 #[must_use]
 pub fn rate(cases: u64, time: Duration) -> f64 {
     cases as f64 / time.as_secs_f64().max(1e-9)

@@ -6,6 +6,7 @@ use ell0::equation::{Dynamics, Expression, Model};
 
 use crate::{
     dice::Dice,
+    files::walk,
     mutate::{bytes, csv, json},
 };
 
@@ -68,7 +69,7 @@ pub fn prepare(folder: &Path) -> anyhow::Result<()> {
 
 /// All paths in a folder, relative to it, in their order.
 pub fn paths(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let all = super::picture::walk(folder)?;
+    let all = walk(folder)?;
     let inside = all.iter().map(|p| p.strip_prefix(folder));
     Ok(inside
         .map(|p| p.map(Into::into))

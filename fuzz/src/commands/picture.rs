@@ -7,25 +7,14 @@ use std::{
 };
 
 use super::grammar::Line;
-use crate::verdict::{Fault, Kind};
+use crate::{
+    files::{fingerprint, is_temporary, walk},
+    verdict::{Fault, Kind},
+};
 
 /// All files and folders, with a fingerprint of the files.
 #[derive(Debug)]
 pub struct Picture(BTreeMap<PathBuf, Option<u64>>);
-
-/// All files and folders under a folder, in their order.
-pub fn walk(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut all = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            all.extend(walk(&path)?);
-        }
-        all.push(path);
-    }
-    all.sort();
-    Ok(all)
-}
 
 impl Picture {
     /// What is there.
@@ -41,12 +30,6 @@ impl Picture {
         }
         Ok(Picture(all))
     }
-}
-
-fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 /// A path without `.` and `..`.
@@ -90,8 +73,7 @@ pub fn check_changes(
             .to_string()
     };
     for (path, print) in &after.0 {
-        let file = path.file_name().unwrap_or_default().to_string_lossy();
-        if file.starts_with(".ell0-") {
+        if is_temporary(path) {
             return Err(Fault::new(Kind::Left, command, name(path)));
         }
         match before.0.get(path) {

@@ -89,7 +89,7 @@ pub fn run(settings: &Settings) -> anyhow::Result<Vec<Row>> {
 
 fn kill_often(settings: &Settings, run: &Run) -> anyhow::Result<Row> {
     let whole = Desk::new()?;
-    run.prepare(&whole, &settings.binary)?;
+    run.prepare(&whole)?;
     let began = Instant::now();
     let mut child = start(settings, whole.path(), run.first)?;
     let ended = wait(&mut child, PATIENCE)?;
@@ -160,7 +160,7 @@ fn one(
 ) -> anyhow::Result<Came> {
     let mut dice = Dice::of(settings.seed, run.name, attempt);
     let desk = Desk::new()?;
-    run.prepare(&desk, &settings.binary)?;
+    run.prepare(&desk)?;
     let mut came = Came::default();
     let signals = *dice.pick(&[1, 1, 1, 2, 2, 3]);
     for _ in 0..signals {

@@ -1,7 +1,5 @@
 //! The runs that are killed, and how each goes on.
 
-use std::path::Path;
-
 use crate::desk::Desk;
 
 /// A run.
@@ -135,7 +133,7 @@ pub const RUNS: [Run; 6] = [
 
 impl Run {
     /// Puts what the run reads into a folder.
-    pub fn prepare(&self, desk: &Desk, _binary: &Path) -> anyhow::Result<()> {
+    pub fn prepare(&self, desk: &Desk) -> anyhow::Result<()> {
         if self.table {
             desk.put("table.csv", table().as_bytes());
         }

@@ -8,7 +8,7 @@
 //! | `events.out.tfevents.*` | the time of each event, and its checksum | wall-clock time, for TensorBoard |
 //! | `checkpoints/*.safetensors` of a training | `replay` and `episodes` of its header | how the journals beside it are cut into blocks depends on when it saved itself |
 //! | `checkpoints/*.replay`, `*.jsonl` | the blocks; lines that later lines replace | the same; their rows and episodes must be equal |
-//! | `command.txt` | `--resume` | a run that is killed before it noted its command notes the one that goes on |
+//! | `command.txt`, and the same words in `report.html` | all but the name of the command | a run that is killed before it noted its command notes the one that goes on |
 //! | `.lock` | all | empty; a process holds it |
 
 use std::{
@@ -17,6 +17,8 @@ use std::{
 };
 
 use serde_json::Value;
+
+use crate::files::{is_temporary, walk};
 
 /// All files of a run, without what differs between any two runs.
 #[derive(Debug)]
@@ -73,27 +75,9 @@ impl Picture {
     }
 }
 
-/// All files and folders under a folder, in their order.
-pub fn walk(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut all = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() && !path.is_symlink() {
-            all.extend(walk(&path)?);
-        }
-        all.push(path);
-    }
-    all.sort();
-    Ok(all)
-}
-
 /// What is half-written, by its name.
 pub fn left_behind(folder: &Path) -> std::io::Result<Vec<String>> {
-    let temporary = |path: &PathBuf| {
-        let name = path.file_name().map(|n| n.to_string_lossy().into_owned());
-        name.filter(|n| n.starts_with(".ell0-")).is_some()
-    };
-    let found = walk(folder)?.into_iter().filter(temporary);
+    let found = walk(folder)?.into_iter().filter(|p| is_temporary(p));
     let inside = found.map(|p| p.strip_prefix(folder).unwrap_or(&p).display().to_string());
     Ok(inside.collect())
 }
@@ -107,8 +91,8 @@ fn timeless(file: &Path, bytes: Vec<u8>) -> Vec<u8> {
         ("results.json" | "analysis.json", _) => without_seconds(&bytes).unwrap_or(bytes),
         ("report.html", _) => page(file, &bytes),
         ("command.txt", _) => {
-            let text = String::from_utf8_lossy(&bytes).replace(" --resume", "");
-            // What the settings were says config.toml; here only what was run counts.
+            // The settings are those of config.toml.
+            let text = String::from_utf8_lossy(&bytes);
             let words: Vec<&str> = text.split_whitespace().take(2).collect();
             words.join(" ").into_bytes()
         }
