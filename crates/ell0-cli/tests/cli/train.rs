@@ -220,7 +220,9 @@ fn updates_that_blow_up_leave_what_was_before() {
         desk.does(&format!("report {folder}"));
     }
     // Numbers that a file of settings cannot hold are found before anything is done, or replaced.
-    desk.all_fail(&format!(
-        "{train} --seed 9300000000000000000 --out usual --force | too large"
+    desk.all_misused(&format!(
+        "{train} --seed 9300000000000000000 --out usual --force | expected a whole number from 0 to 9223372036854775807"
     ));
+    let train = train.replace("--updates 2", "--updates 9300000000000000000");
+    desk.all_fail(&format!("{train} --out usual --force | too large"));
 }

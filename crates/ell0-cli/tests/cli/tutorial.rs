@@ -40,7 +40,7 @@ fn collected_experience_gives_the_law_of_the_pendulum() {
     ",
     );
     let none = "collect --env pendulum --episodes 0 --out x.csv";
-    desk.all_misused(&format!("{none} | 0 is not in"));
+    desk.all_misused(&format!("{none} | expected a whole number, at least 1"));
 }
 
 /// The files of a run but the clocks and what says how it began, which names the folder.

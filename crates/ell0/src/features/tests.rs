@@ -174,7 +174,8 @@ fn leaves() -> impl Strategy<Value = Library> {
             |(degree, bias, interactions, interactions_only)| Library::Polynomial {
                 degree,
                 bias,
-                interactions,
+                // Either of them alone: both leave nothing but the constant.
+                interactions: interactions || interactions_only,
                 interactions_only
             }
         ),

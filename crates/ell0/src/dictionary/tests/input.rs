@@ -45,7 +45,7 @@ fn bad_input_is_named() {
         Path::new(&few, &[0], &[], &PathConfig::default())
             .unwrap_err()
             .to_string()
-            .contains("more rows than terms")
+            .contains("rows, or anything would fit")
     );
     let train = small(0.1, 1, 100);
     let problem = Problem::new(&train, &[0]).unwrap();
