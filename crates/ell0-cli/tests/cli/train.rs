@@ -224,5 +224,5 @@ fn updates_that_blow_up_leave_what_was_before() {
         "{train} --seed 9300000000000000000 --out usual --force | expected a whole number from 0 to 9223372036854775807"
     ));
     let train = train.replace("--updates 2", "--updates 9300000000000000000");
-    desk.all_fail(&format!("{train} --out usual --force | too large"));
+    desk.all_fail(&format!("{train} --out usual --force | at most 10,000,000"));
 }
