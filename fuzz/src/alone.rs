@@ -49,11 +49,12 @@ pub fn alone(
 ) -> anyhow::Result<Option<Fault>> {
     let file = desk.put("try", bytes);
     let mut command = Command::new(std::env::current_exe()?);
-    command
-        .args(["try", parser])
-        .arg(&file)
-        .env("RUST_BACKTRACE", "1");
-    let done = command.arg("--binary").arg(binary).output()?;
+    command.args(["try", parser]).arg(&file);
+    if !binary.as_os_str().is_empty() {
+        command.arg("--binary").arg(binary);
+    }
+    // A death tells where it was.
+    let done = command.env("RUST_BACKTRACE", "1").output()?;
     let line = String::from_utf8_lossy(&done.stdout);
     if let Ok(Found { fault, .. }) = serde_json::from_str(line.trim()) {
         return Ok(Some(fault));

@@ -16,8 +16,9 @@ pub struct Worker {
     to: u64,
     #[arg(long)]
     status: PathBuf,
+    /// The program, where it is needed
     #[arg(long)]
-    binary: PathBuf,
+    binary: Option<PathBuf>,
 }
 
 /// Runs the bytes of one case.
@@ -25,8 +26,9 @@ pub struct Worker {
 pub struct Try {
     parser: String,
     file: PathBuf,
+    /// The program, where it is needed
     #[arg(long)]
-    binary: PathBuf,
+    binary: Option<PathBuf>,
 }
 
 /// A worker that cannot do its work says so by its exit code.
@@ -48,7 +50,7 @@ impl Worker {
             from: self.from,
             to: self.to,
             status: self.status,
-            binary: self.binary,
+            binary: self.binary.unwrap_or_default(),
         }))
     }
 }
@@ -56,6 +58,7 @@ impl Worker {
 impl Try {
     pub fn run(self) -> ExitCode {
         let bytes = std::fs::read(&self.file).map_err(anyhow::Error::from);
-        unable(bytes.and_then(|bytes| worker::try_one(&self.parser, &bytes, &self.binary)))
+        let binary = self.binary.unwrap_or_default();
+        unable(bytes.and_then(|bytes| worker::try_one(&self.parser, &bytes, &binary)))
     }
 }

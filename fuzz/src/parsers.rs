@@ -188,9 +188,10 @@ fn run_unit(settings: &Settings, unit: &Unit, gathered: &Mutex<Gathered>) -> any
             .args(["--seed", &settings.seed.to_string()])
             .args(["--from", &from.to_string(), "--to", &unit.to.to_string()])
             .arg("--status")
-            .arg(&note)
-            .arg("--binary")
-            .arg(&settings.binary);
+            .arg(&note);
+        if !settings.binary.as_os_str().is_empty() {
+            command.arg("--binary").arg(&settings.binary);
+        }
         let errors = std::fs::File::create(desk.file("stderr"))?;
         let mut child = command
             .stdin(Stdio::null())

@@ -171,10 +171,11 @@ fn one(
         };
         let mut child = start(settings, desk.path(), arguments)?;
         std::thread::sleep(moment);
+        // One that has ended is not there any more to be signalled; its number may be another's.
         if child.try_wait()?.is_none() {
             came.kills += 1;
+            send(&mut child, signal)?;
         }
-        send(&mut child, signal)?;
         match wait(&mut child, PATIENCE)? {
             None => {
                 came.wrong = Some(format!("SIG{signal} does not end it"));

@@ -21,8 +21,8 @@ use crate::{
 
 pub struct Checkpoint {
     desk: Desk,
-    /// Experience and episodes that belong to the state of the training.
-    beside: Vec<(String, Vec<u8>)>,
+    /// Experience and episodes that belong to the states of the two trainings.
+    beside: [Vec<(String, Vec<u8>)>; 2],
     exports: Desk,
 }
 
@@ -55,37 +55,46 @@ const WORDS: [&str; 16] = [
 /// The state's name; the other files of a training have the same stem.
 const NAME: &str = "case.safetensors";
 
+/// What is trained.
+const POLICIES: [&str; 2] = ["polynomial(2)", "sparse-network(3)"];
+
+/// The files of a training beside its state.
+fn beside(policy: &str) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+    let made = Desk::new()?;
+    let stem = made.file("case");
+    let _ = samples::train(policy, &stem)?;
+    let mut beside = Vec::new();
+    for path in Saver::files(&stem) {
+        let name = path.file_name().map(|n| n.to_string_lossy().into_owned());
+        let name = name.unwrap_or_default();
+        if path.exists() && name != NAME {
+            beside.push((name, std::fs::read(&path)?));
+        }
+    }
+    Ok(beside)
+}
+
 impl Checkpoint {
     pub fn new() -> anyhow::Result<Self> {
-        let made = Desk::new()?;
-        let stem = made.file("case");
-        let _ = samples::train("polynomial(2)", &stem)?;
-        let mut beside = Vec::new();
-        for path in Saver::files(&stem) {
-            let name = path.file_name().map(|n| n.to_string_lossy().into_owned());
-            let name = name.unwrap_or_default();
-            if path.exists() && name != NAME {
-                beside.push((name, std::fs::read(&path)?));
-            }
-        }
         Ok(Checkpoint {
             desk: Desk::new()?,
-            beside,
+            beside: [beside(POLICIES[0])?, beside(POLICIES[1])?],
             exports: Desk::new()?,
         })
     }
 
     /// Goes on with a training, with the settings that its state names.
     fn resume(&self, bytes: &[u8]) -> Verdict {
-        for (name, content) in &self.beside {
-            self.desk.put(name, content);
-        }
         let found = from_bytes::<Value>(TRAINING_FORMAT, 2, bytes, NAME);
         let config = found.ok().and_then(|(header, _)| {
             let config = header.get("config")?.clone();
             serde_json::from_value::<TrainConfig>(config).ok()
         });
         let config = config.unwrap_or_else(|| samples::training_settings("polynomial(2)"));
+        let network = usize::from(config.policy == POLICIES[1]);
+        for (name, content) in &self.beside[network] {
+            self.desk.put(name, content);
+        }
         let world = match make(&config.environment) {
             Ok(world) => world,
             Err(e) => return error(e),
@@ -108,7 +117,7 @@ impl Target for Checkpoint {
     fn seeds(&self) -> anyhow::Result<Vec<Vec<u8>>> {
         let desk = Desk::new()?;
         let mut seeds = vec![samples::network()?];
-        for policy in ["polynomial(2)", "sparse-network(3)"] {
+        for policy in POLICIES {
             let stem = desk.file("case");
             let training = samples::train(policy, &stem)?;
             seeds.push(std::fs::read(desk.file(NAME))?);
@@ -162,7 +171,8 @@ impl Target for Checkpoint {
             };
             last.as_ref().map_err(Clone::clone)?;
         }
-        let beside: Vec<&str> = self.beside.iter().map(|(n, _)| n.as_str()).collect();
+        let beside = self.beside.iter().flatten();
+        let beside: Vec<&str> = beside.map(|(n, _)| n.as_str()).collect();
         self.desk.check(NAME, bytes, &beside)?;
         last
     }

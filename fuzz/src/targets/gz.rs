@@ -84,7 +84,7 @@ fn bomb(dice: &mut Dice) -> Vec<u8> {
     ]);
     let block = piece.repeat((1 << 16) / piece.len());
     let _ = encoder.write_all(head.as_bytes());
-    for _ in 0..dice.size(256) {
+    for _ in 0..dice.size(64) {
         let _ = encoder.write_all(block.as_bytes());
     }
     encoder.finish().unwrap_or_default()

@@ -19,7 +19,7 @@ const SEEDS: [&str; 9] = [
     "polynomial(3) + fourier(1, interactions)",
     "(polynomial(1) + functions(tanh)) * polynomial(1)[u]",
     "polynomial(3)[x, y] without {x^3, x y}",
-    "polynomial(2) only {x, x \"y\"}",
+    "polynomial(2) only {x, \"x y\"}",
 ];
 
 const WORDS: [&str; 33] = [
