@@ -223,7 +223,6 @@ fn contradictions_are_told() {
     );
     desk.all_misused(
         "
-        fit d.csv --states x --library 'polynomial(3, no-interactions, interactions-only)' | only one of `no-interactions` (powers of single inputs) and `interactions-only`
         fit d.csv --states x --library 'fourier(1, interactions, published-interactions)' | only one of `interactions` and `published-interactions`
         fit d.csv --states x --terms 2 --lambda 1 | '--terms <TERMS>' cannot be used with '--lambda <LAMBDA>'
         fit d.csv --states x --dynamics discrete --derivative fd2 | --derivative says how rates of change are found, and --dynamics discrete has none: leave one of them out
@@ -237,7 +236,10 @@ fn contradictions_are_told() {
     ",
     );
     desk.all_fail(
-        "fit d.csv --states x --library 'fourier(1, no-sin, no-cos)' | sines or cosines must be left",
+        "
+        fit d.csv --states x --library 'polynomial(3, no-interactions, interactions-only)' | polynomial = no-interactions, interactions-only is not allowed: each leaves out the other's terms
+        fit d.csv --states x --library 'fourier(1, no-sin, no-cos)' | fourier = no-sin, no-cos is not allowed: sines or cosines must be left
+    ",
     );
 }
 

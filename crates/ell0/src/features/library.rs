@@ -251,6 +251,12 @@ fn polynomial(
     only: bool,
 ) -> Result<Vec<Term>> {
     require(degree <= 100, "degree", degree, "at most 100")?;
+    require(
+        interactions || !only,
+        "polynomial",
+        "no-interactions, interactions-only",
+        "each leaves out the other's terms, powers of single inputs and products of different ones: take one of them",
+    )?;
     if interactions && !only {
         check_count(monomials(inputs.len(), degree))?;
     }

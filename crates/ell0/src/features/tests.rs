@@ -174,8 +174,7 @@ fn leaves() -> impl Strategy<Value = Library> {
             |(degree, bias, interactions, interactions_only)| Library::Polynomial {
                 degree,
                 bias,
-                // Either of them alone: both leave nothing but the constant.
-                interactions: interactions || interactions_only,
+                interactions,
                 interactions_only
             }
         ),

@@ -278,12 +278,6 @@ impl<'a> Parser<'a> {
                     "a degree",
                     &["no-bias", "no-interactions", "interactions-only"],
                 )?;
-                if options[1] && options[2] {
-                    self.place = start;
-                    return Err(self.error(
-                        "only one of `no-interactions` (powers of single inputs) and `interactions-only` (products of different ones), which leave out each other's terms,",
-                    ));
-                }
                 Ok(Library::Polynomial {
                     degree,
                     bias: !options[0],
