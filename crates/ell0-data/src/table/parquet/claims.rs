@@ -49,7 +49,15 @@ pub(super) fn footer(file: &mut File) -> Result<(), String> {
             size(LARGEST_FOOTER)
         ));
     }
-    Ok(())
+    let from = i64::try_from(length).map_or(-8, |length| -8 - length);
+    file.seek(SeekFrom::End(from)).map_err(cannot)?;
+    let mut description = Thrift(BufReader::new(&mut *file).take(length));
+    description
+        .fields(0, |description, field| match field {
+            (2, LIST) => description.schema().map(|()| true),
+            _ => Ok(false),
+        })
+        .map_err(|_| "its description is damaged".into())
 }
 
 /// Looks at all pages of a column of a row group.
@@ -256,6 +264,27 @@ impl<R: Read> Thrift<R> {
                 self.skip(kind, depth + 1)?;
             }
         }
+    }
+
+    /// The schema, a list: no element of it can have more children than there are elements. All other lists are as long as their bytes.
+    fn schema(&mut self) -> io::Result<()> {
+        let byte = self.byte()?;
+        let count = match byte >> 4 {
+            15 => self.unsigned()?,
+            count => u64::from(count),
+        };
+        if byte & 0x0f != STRUCTURE {
+            return Err(wrong());
+        }
+        (0..count).try_for_each(|_| {
+            self.fields(1, |element, field| match field {
+                (5, INTEGER) => match u64::try_from(element.integer()?) {
+                    Ok(children) if children <= count => Ok(true),
+                    _ => Err(wrong()),
+                },
+                _ => Ok(false),
+            })
+        })
     }
 
     fn skip(&mut self, kind: u8, depth: usize) -> io::Result<()> {
