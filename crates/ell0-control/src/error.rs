@@ -22,7 +22,7 @@ pub enum Error {
         reason: String,
     },
     /// A parameter out of its range.
-    #[error("{name} = {value} is not allowed: {expected}")]
+    #[error("{} = {value} is not allowed: {expected}", shown(name))]
     Parameter {
         /// Its name.
         name: String,
@@ -32,7 +32,10 @@ pub enum Error {
         expected: &'static str,
     },
     /// A component of a space that cannot be worked with.
-    #[error("the component `{component}` between {low} and {high} is not allowed: {expected}")]
+    #[error(
+        "the component `{}` between {low:?} and {high:?} is not allowed: {expected}",
+        shown(component)
+    )]
     Space {
         /// Its name.
         component: String,
@@ -63,7 +66,9 @@ pub enum Error {
     },
     /// A world that breaks down.
     #[error(
-        "{environment} gave {what} {value} in step {step} of episode {episode}: it must be written, and finite; nothing of this episode is kept"
+        "{} gave {} {value} in step {step} of episode {episode}: it must be written, and finite; nothing of this episode is kept",
+        told(environment),
+        told(what)
     )]
     World {
         /// Its text.
@@ -79,7 +84,8 @@ pub enum Error {
     },
     /// A policy that breaks down.
     #[error(
-        "the policy chose {value} for the action `{action}` in step {step} of episode {episode}: it must be finite"
+        "the policy chose {value} for the action `{}` in step {step} of episode {episode}: it must be finite",
+        shown(action)
     )]
     Action {
         /// Name of the action.
@@ -93,20 +99,27 @@ pub enum Error {
     },
     /// A world that cannot be put into a state.
     #[error(
-        "{environment} cannot be put into a given state: begin at random, or give the world a `reset_to`"
+        "{} cannot be put into a given state: begin at random, or give the world a `reset_to`",
+        told(environment)
     )]
     NoState {
         /// Its text.
         environment: String,
     },
     /// A world whose step is not known in closed form.
-    #[error("{environment} is not known in closed form: it cannot be analysed")]
+    #[error(
+        "{} is not known in closed form: it cannot be analysed",
+        told(environment)
+    )]
     NoClosedForm {
         /// Its text.
         environment: String,
     },
     /// A copy of a world that is not like it.
-    #[error("a copy of {environment} differs from it in its text, spaces, states or time limit")]
+    #[error(
+        "a copy of {} differs from it in its text, spaces, states or time limit",
+        told(environment)
+    )]
     Copy {
         /// Its text.
         environment: String,
@@ -175,7 +188,10 @@ pub enum Error {
         target: String,
     },
     /// Something that a checkpoint should hold.
-    #[error("`{name}` is missing in the checkpoint: it belongs to something else")]
+    #[error(
+        "`{}` is missing in the checkpoint: it belongs to something else",
+        shown(name)
+    )]
     Missing {
         /// Its name.
         name: String,

@@ -6,6 +6,7 @@
 use ell0::{
     equation::{Dynamics, Evaluator, Expression, Model},
     rng::Generator,
+    wording::{listed, shown},
 };
 
 use crate::{
@@ -175,8 +176,8 @@ pub fn policy_from_text(text: &str, observations: &[String], actions: &[String])
                 let name = name.trim().trim_matches('`');
                 let known = actions.iter().position(|a| a == name);
                 let reason = || {
-                    let there = actions.join(", ");
-                    format!("there is no action `{name}`; there are {there}")
+                    let there = listed(actions);
+                    format!("there is no action `{}`; there are {there}", shown(name))
                 };
                 (known.ok_or_else(|| wrong(place, reason()))?, law)
             }
@@ -190,7 +191,10 @@ pub fn policy_from_text(text: &str, observations: &[String], actions: &[String])
             }
         };
         if laws[k].is_some() {
-            return Err(wrong(place, format!("`{}` has two laws", actions[k])));
+            return Err(wrong(
+                place,
+                format!("`{}` has two laws", shown(&actions[k])),
+            ));
         }
         laws[k] = Some(Expression::parse(law.trim(), observations)?);
     }
@@ -198,8 +202,12 @@ pub fn policy_from_text(text: &str, observations: &[String], actions: &[String])
         .iter()
         .zip(laws)
         .map(|(name, law)| {
-            let law =
-                law.ok_or_else(|| wrong(text.len(), format!("the law of `{name}` is missing")))?;
+            let law = law.ok_or_else(|| {
+                wrong(
+                    text.len(),
+                    format!("the law of `{}` is missing", shown(name)),
+                )
+            })?;
             Ok((name.clone(), law))
         })
         .collect::<Result<Vec<_>>>()?;

@@ -13,7 +13,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// A setting out of its range.
-    #[error("{name} = {value} is not allowed: {expected}")]
+    #[error("{name} = {} is not allowed: {}", told(value), told(expected))]
     Setting {
         /// Its name.
         name: &'static str,

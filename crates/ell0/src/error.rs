@@ -32,7 +32,7 @@ pub enum Error {
         expected: &'static str,
     },
     /// Sizes that do not fit together.
-    #[error("{what}: got {got}, expected {expected}")]
+    #[error("{}: got {got}, expected {expected}", told(what))]
     Shape {
         /// What has the wrong size.
         what: String,

@@ -72,16 +72,18 @@ const MOST_TOLD: usize = 500;
 /// What a parser says of a text that others wrote, and may quote at any length: control characters but for ends of lines escaped, cut after 500 characters.
 #[must_use]
 pub fn told(text: &str) -> String {
-    let lines = text
-        .char_indices()
-        .nth(MOST_TOLD)
-        .map_or(text, |(at, _)| &text[..at]);
-    let escaped: Vec<String> = lines
+    // Escaped characters are longer than themselves: cut before, to do no more than needed, and after.
+    let lines: Vec<String> = text
         .split('\n')
-        .map(|line| escaped(line.chars()))
+        .take(MOST_TOLD)
+        .map(|line| escaped(line.chars().take(MOST_TOLD)))
         .collect();
-    let more = if lines.len() < text.len() { "…" } else { "" };
-    escaped.join("\n") + more
+    let mut told = lines.join("\n");
+    if let Some((at, _)) = told.char_indices().nth(MOST_TOLD) {
+        told.truncate(at);
+        told.push('…');
+    }
+    told
 }
 
 /// The name of a file or folder: control characters escaped, nothing cut off, so that it can be found.

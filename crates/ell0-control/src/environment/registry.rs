@@ -163,7 +163,7 @@ impl<'a> Call<'a> {
                 return Err(wrong(
                     text,
                     place,
-                    format!("`{}` is not a number", value.trim()),
+                    format!("`{}` is not a number", shown(value.trim())),
                 ));
             };
             parameters.push((place, key.trim(), value));
@@ -185,7 +185,7 @@ impl<'a> Call<'a> {
         let mut seen = Vec::new();
         for &(place, name, value) in &self.parameters {
             if seen.contains(&name) {
-                return Err(self.wrong(place, format!("`{name}` is given twice")));
+                return Err(self.wrong(place, format!("`{}` is given twice", shown(name))));
             }
             seen.push(name);
             match known.iter_mut().find(|(k, _)| *k == name) {
@@ -198,7 +198,10 @@ impl<'a> Call<'a> {
                         .unwrap_or_default();
                     return Err(self.wrong(
                         place,
-                        format!("there is no parameter `{name}`; did you mean `{nearest}`?"),
+                        format!(
+                            "there is no parameter `{}`; did you mean `{nearest}`?",
+                            shown(name)
+                        ),
                     ));
                 }
             }

@@ -9,6 +9,7 @@ mod results;
 
 use std::path::Path;
 
+use ell0::wording::shown;
 use ell0_control::{
     agent::{TrainConfig, Training},
     environment::{Environment, GridConfig, make},
@@ -112,13 +113,13 @@ impl TrainSettings {
             if !agent.name.chars().all(plain) || agent.name.starts_with('.') {
                 return Err(Error::Unsuitable(format!(
                     "the agent `{}` cannot name a file: letters, digits, - and . can",
-                    agent.name
+                    shown(&agent.name)
                 )));
             }
             if self.agents[..k].iter().any(|a| a.name == agent.name) {
                 return Err(Error::Unsuitable(format!(
                     "two agents are the same: `{}`",
-                    agent.name
+                    shown(&agent.name)
                 )));
             }
             if training.environment != self.environment() {
