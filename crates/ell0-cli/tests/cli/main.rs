@@ -14,6 +14,7 @@ mod model;
 mod out;
 mod readme;
 mod report;
+mod threads;
 mod train;
 mod tutorial;
 mod tutorial_figures;
