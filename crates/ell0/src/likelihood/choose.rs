@@ -2,7 +2,7 @@
 
 use super::{
     Window,
-    fit::{Fitted, fit},
+    fit::{Fitted, Reduced, fit},
     flow::Flow,
     linear::Factored,
 };
@@ -93,12 +93,12 @@ impl State<'_> {
         (fitted.counted as f64 - (n * fitted.followed) as f64).max(1.0)
     }
 
-    /// The evidence of a law that leaves so much. A term that was picked out of many costs more than one that was the only choice: −2 ln of the share that each of the laws of this size has.
-    fn score(&self, fitted: &Fitted, supports: &[Vec<usize>]) -> f64 {
-        let all: usize = self.windows.iter().map(Window::counted).sum();
-        let freedom = self.freedom(fitted) + (all - fitted.counted) as f64;
-        let floor = self.config.floor.powi(2);
-        let misfit = (fitted.squares + fitted.lost) / freedom + floor;
+    fn measurements(&self) -> usize {
+        self.windows.iter().map(Window::counted).sum()
+    }
+
+    /// What the terms of a law cost. One that was picked out of many costs more than one that was the only choice: −2 ln of the share that each of the laws of this size has.
+    fn price(&self, supports: &[Vec<usize>]) -> f64 {
         let ways = |support: &Vec<usize>| -> f64 {
             let (m, p) = (self.features.len() as f64, support.len());
             (0..p)
@@ -106,8 +106,24 @@ impl State<'_> {
                 .sum()
         };
         let ways: f64 = supports.iter().map(ways).sum();
-        let terms = fitted.coefficients.len() as f64;
-        freedom * misfit.ln() + terms * (all as f64).ln() + 2.0 * ways
+        let terms = supports.iter().map(Vec::len).sum::<usize>() as f64;
+        terms * (self.measurements() as f64).ln() + 2.0 * ways
+    }
+
+    /// The evidence of a law that leaves so much.
+    fn score(&self, fitted: &Fitted, supports: &[Vec<usize>]) -> f64 {
+        let freedom = self.freedom(fitted) + (self.measurements() - fitted.counted) as f64;
+        let floor = self.config.floor.powi(2);
+        let misfit = (fitted.squares + fitted.lost) / freedom + floor;
+        freedom * misfit.ln() + self.price(supports)
+    }
+
+    /// What a law with these terms must leave at most to have the evidence of its rival.
+    fn goal(&self, rival: &Candidate, supports: &[Vec<usize>]) -> f64 {
+        let n = self.tolerance.len();
+        let freedom = (self.measurements() as f64 - (n * self.windows.len()) as f64).max(1.0);
+        let misfit = ((rival.score - self.price(supports)) / freedom).exp();
+        (misfit - self.config.floor.powi(2)) * freedom
     }
 
     fn fitted(
@@ -115,9 +131,11 @@ impl State<'_> {
         supports: Vec<Vec<usize>>,
         coefficients: Vec<f64>,
         starts: Vec<Vec<f64>>,
+        rival: Option<&Candidate>,
     ) -> Candidate {
         let flow = self.flow(&supports);
-        let fitted = fit(&flow, self.windows, starts, coefficients);
+        let goal = rival.map_or(f64::INFINITY, |rival| self.goal(rival, &supports));
+        let fitted = fit(&flow, self.windows, starts, coefficients, goal);
         Candidate {
             score: self.score(&fitted, &supports),
             supports,
@@ -138,10 +156,9 @@ impl State<'_> {
         let strength = |c: usize| now.fitted.coefficients[c].powi(2) / (variance * inverse[c]);
         let mut order: Vec<usize> = (0..p).collect();
         order.sort_by(|a, b| strength(*a).total_cmp(&strength(*b)));
-        let all: usize = self.windows.iter().map(Window::counted).sum();
-        // The square of a term's strength is about what its absence costs; where the law bends that is only a guess, so the weakest few are tried.
+        // A term's strength is about what its absence costs; where the law bends that is only a guess, so the weakest few are tried.
         for c in order.into_iter().take(3) {
-            if strength(c) > 4.0 * (all as f64).ln() {
+            if strength(c) > 2.0 * self.dearest() {
                 return None;
             }
             let mut supports = now.supports.clone();
@@ -155,12 +172,17 @@ impl State<'_> {
                 }
                 place -= support.len();
             }
-            let next = self.fitted(supports, coefficients, now.fitted.starts.clone());
+            let next = self.fitted(supports, coefficients, now.fitted.starts.clone(), Some(now));
             if next.score < now.score {
                 return Some(next);
             }
         }
         None
+    }
+
+    /// What a term costs at most.
+    fn dearest(&self) -> f64 {
+        (self.measurements() as f64).ln() + 2.0 * (self.features.len() as f64).ln()
     }
 
     /// The law with the term that the residuals ask for most, if the evidence says so.
@@ -181,25 +203,29 @@ impl State<'_> {
             coefficients[i * m + j] = *c;
             there.push(i * m + j);
         }
-        let whole = super::fit::information(&flow, self.windows, &now.fitted.starts, &coefficients);
-        let (information, gradient) = whole;
+        let starts = &now.fitted.starts;
+        let Reduced {
+            information,
+            diagonal,
+            gradient,
+            ..
+        } = super::fit::information(&flow, self.windows, starts, &coefficients, &there);
         let p = there.len();
         let width = n * m;
-        let own: Vec<f64> = there
-            .iter()
-            .flat_map(|&a| there.iter().map(move |b| (a, *b)))
+        let own: Vec<f64> = (0..p)
+            .flat_map(|a| there.iter().map(move |b| (a, *b)))
             .map(|(a, b)| information[a * width + b])
             .collect();
         let factored = Factored::new(&own, p, 0.0)?;
         let mut pull: Vec<f64> = there.iter().map(|a| gradient[*a]).collect();
         factored.solve(&mut pull);
         let gain = |c: usize| -> f64 {
-            let mut across: Vec<f64> = there.iter().map(|a| information[a * width + c]).collect();
+            let mut across: Vec<f64> = (0..p).map(|a| information[a * width + c]).collect();
             let left = gradient[c] - across.iter().zip(&pull).map(|(a, x)| a * x).sum::<f64>();
             let before = across.clone();
             factored.solve(&mut across);
             let shared: f64 = before.iter().zip(&across).map(|(a, b)| a * b).sum();
-            let own = information[c * width + c];
+            let own = diagonal[c];
             let rest = own - shared;
             // What the others say already cannot be added.
             if rest > 1e-9 * own {
@@ -214,9 +240,8 @@ impl State<'_> {
             .map(|c| (gain(c) / variance, c))
             .collect();
         asked.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let all: usize = self.windows.iter().map(Window::counted).sum();
         for (gain, c) in asked.into_iter().take(3) {
-            if gain < 0.5 * (all as f64).ln() {
+            if gain < 0.5 * (self.measurements() as f64).ln() {
                 return None;
             }
             let (i, j) = (c / m, c % m);
@@ -226,7 +251,7 @@ impl State<'_> {
             let place = supports[..i].iter().map(Vec::len).sum::<usize>() + at;
             let mut coefficients = now.fitted.coefficients.clone();
             coefficients.insert(place, 0.0);
-            let next = self.fitted(supports, coefficients, now.fitted.starts.clone());
+            let next = self.fitted(supports, coefficients, starts.clone(), Some(now));
             if next.score < now.score {
                 return Some(next);
             }
@@ -289,7 +314,7 @@ pub fn likely_law(
         .map(|s| s.iter().map(|(j, _)| *j).collect())
         .collect();
     let starts = windows.iter().map(|w| w.state(0).to_vec()).collect();
-    let mut now = state.fitted(supports, coefficients, starts);
+    let mut now = state.fitted(supports, coefficients, starts, None);
     for _ in 0..config.most_changes {
         let next = state.dropped(&now).or_else(|| state.added(&now));
         match next {

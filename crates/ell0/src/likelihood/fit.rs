@@ -2,11 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{
-    Window,
-    flow::{Flow, Sums},
-    linear::Factored,
-};
+use super::{Window, flow::Flow, linear::Factored, slopes::Sums};
 
 /// The most likely coefficients, with what they leave.
 #[derive(Clone, Debug)]
@@ -28,8 +24,11 @@ pub(super) struct Fitted {
 
 const ITERATIONS: usize = 40;
 
-/// A step that lowers the sum by less than this share of what one measurement adds to it ends the search.
+/// A step that would lower the sum by less than this share of what one measurement adds to it ends the search.
 const ENOUGH: f64 = 1e-3;
+
+/// A search is given up when even so many times what the next step promises would not reach the goal.
+const HOPE: f64 = 4.0;
 
 /// Normal equations of all windows.
 struct Whole {
@@ -37,11 +36,17 @@ struct Whole {
     windows: Vec<Option<Sums>>,
 }
 
-fn gather(flow: &Flow, windows: &[Window], starts: &[Vec<f64>], coefficients: &[f64]) -> Whole {
+fn gather(
+    flow: &Flow,
+    windows: &[Window],
+    starts: &[Vec<f64>],
+    coefficients: &[f64],
+    rows: &[usize],
+) -> Whole {
     let sums: Vec<Option<Sums>> = windows
         .par_iter()
         .zip(starts)
-        .map(|(window, start)| flow.sums(window, start, coefficients))
+        .map(|(window, start)| flow.sums(window, start, coefficients, rows))
         .collect();
     let total = windows.iter().zip(&sums).map(|(window, sums)| match sums {
         Some(sums) => sums.squares,
@@ -53,100 +58,139 @@ fn gather(flow: &Flow, windows: &[Window], starts: &[Vec<f64>], coefficients: &[
     }
 }
 
-fn total(flow: &Flow, windows: &[Window], starts: &[Vec<f64>], coefficients: &[f64]) -> f64 {
-    let each: Vec<f64> = windows
-        .par_iter()
-        .zip(starts)
-        .map(|(window, start)| {
-            let squares = flow.squares(window, start, coefficients);
-            if squares.is_finite() {
-                squares
-            } else {
-                window.lost()
-            }
-        })
-        .collect();
-    each.into_iter().sum()
+/// Normal equations of the coefficients, the starts eliminated.
+pub(super) struct Reduced {
+    /// A row for each coefficient that was asked for, a column for each.
+    pub information: Vec<f64>,
+    /// The diagonal, of all coefficients.
+    pub diagonal: Vec<f64>,
+    pub gradient: Vec<f64>,
+    /// By how much better starts alone would lower the sum.
+    promise: f64,
 }
 
-/// Information and gradient of the coefficients, the starts eliminated.
-fn reduced(whole: &Whole, n: usize, p: usize, damping: f64) -> (Vec<f64>, Vec<f64>) {
-    let (mut information, mut gradient) = (vec![0.0; p * p], vec![0.0; p]);
+fn reduced(whole: &Whole, n: usize, p: usize, rows: &[usize], damping: f64) -> Reduced {
+    let q = rows.len();
+    let mut sum = Reduced {
+        information: vec![0.0; q * p],
+        diagonal: vec![0.0; p],
+        gradient: vec![0.0; p],
+        promise: 0.0,
+    };
+    let width = n + p;
+    let mut column = vec![0.0; n];
+    // A_ss⁻¹ A_sp, n × p.
+    let mut solved = vec![0.0; n * p];
     for sums in whole.windows.iter().flatten() {
-        let Some(factored) = Factored::new(&sums.ss, n, damping) else {
+        let start = |a: usize| &sums.normal[a * width..][..width];
+        let Some(factored) = of_start(sums, n, damping) else {
             continue;
         };
-        // A_ss⁻¹ A_sp, column after column.
-        let mut solved = vec![0.0; n * p];
-        let mut column = vec![0.0; n];
         for c in 0..p {
-            (0..n).for_each(|a| column[a] = sums.sp[a * p + c]);
+            (0..n).for_each(|a| column[a] = start(a)[n + c]);
             factored.solve(&mut column);
             (0..n).for_each(|a| solved[a * p + c] = column[a]);
         }
-        for a in 0..p {
-            let out = &mut information[a * p..][..p];
-            for (out, pp) in out.iter_mut().zip(&sums.pp[a * p..][..p]) {
-                *out += pp;
-            }
+        for (at, (&row, out)) in rows
+            .iter()
+            .zip(sum.information.chunks_exact_mut(p))
+            .enumerate()
+        {
+            let own = &sums.normal[(n + at) * width + n..][..p];
+            out.iter_mut().zip(own).for_each(|(out, own)| *out += own);
             for k in 0..n {
-                let ska = sums.sp[k * p + a];
-                for (out, solved) in out.iter_mut().zip(&solved[k * p..][..p]) {
-                    *out -= ska * solved;
-                }
-            }
-            gradient[a] += sums.p[a];
-            for k in 0..n {
-                gradient[a] -= solved[k * p + a] * sums.s[k];
+                let through = start(k)[n + row];
+                let solved = &solved[k * p..][..p];
+                out.iter_mut()
+                    .zip(solved)
+                    .for_each(|(out, s)| *out -= through * s);
             }
         }
+        for c in 0..p {
+            sum.diagonal[c] += sums.diagonal[n + c];
+            sum.gradient[c] += sums.gradient[n + c];
+            for k in 0..n {
+                sum.diagonal[c] -= start(k)[n + c] * solved[k * p + c];
+                sum.gradient[c] -= solved[k * p + c] * sums.gradient[k];
+            }
+        }
+        column.copy_from_slice(&sums.gradient[..n]);
+        factored.solve(&mut column);
+        let pulls = column.iter().zip(&sums.gradient);
+        sum.promise += pulls.map(|(a, b)| a * b).sum::<f64>();
     }
-    (information, gradient)
+    sum
 }
 
-/// Fits the coefficients of a flow to windows, from coefficients and starts that are near.
+fn of_start(sums: &Sums, n: usize, damping: f64) -> Option<Factored> {
+    let width = sums.gradient.len();
+    let rows = sums.normal.chunks_exact(width).take(n);
+    let own: Vec<f64> = rows.flat_map(|row| row[..n].iter().copied()).collect();
+    Factored::new(&own, n, damping)
+}
+
+/// A window's start after the coefficients have moved.
+fn shifted(start: &[f64], sums: Option<&Sums>, step: &[f64], damping: f64) -> Vec<f64> {
+    let n = start.len();
+    let Some((sums, factored)) = sums.and_then(|s| Some((s, of_start(s, n, damping)?))) else {
+        return start.to_vec();
+    };
+    let width = sums.gradient.len();
+    let mut by: Vec<f64> = (0..n)
+        .map(|a| {
+            let through = sums.normal[a * width + n..][..step.len()].iter().zip(step);
+            sums.gradient[a] - through.map(|(sp, d)| sp * d).sum::<f64>()
+        })
+        .collect();
+    factored.solve(&mut by);
+    start.iter().zip(by).map(|(s, d)| s + d).collect()
+}
+
+/// Fits the coefficients of a flow to windows, from coefficients and starts that are near. A fit that will not bring the sum below the goal may end early.
 pub(super) fn fit(
     flow: &Flow,
     windows: &[Window],
     mut starts: Vec<Vec<f64>>,
     mut coefficients: Vec<f64>,
+    goal: f64,
 ) -> Fitted {
     let (n, p) = (starts.first().map_or(0, Vec::len), flow.coefficients());
+    let every: Vec<usize> = (0..p).collect();
+    let measurements: usize = windows.iter().map(Window::counted).sum();
     let mut damping = 1e-4;
-    let mut whole = gather(flow, windows, &starts, &coefficients);
-    for _ in 0..ITERATIONS {
-        let mut better = None;
-        while damping < 1e8 {
-            let (information, mut step) = reduced(&whole, n, p, damping);
-            if let Some(factored) = Factored::new(&information, p, damping) {
+    let mut whole = gather(flow, windows, &starts, &coefficients, &every);
+    'steps: for _ in 0..ITERATIONS {
+        loop {
+            let normal = reduced(&whole, n, p, &every, damping);
+            let mut step = normal.gradient.clone();
+            if let Some(factored) = Factored::new(&normal.information, p, damping) {
                 factored.solve(&mut step);
+                let pulls = step.iter().zip(&normal.gradient);
+                let promise = normal.promise + pulls.map(|(a, b)| a * b).sum::<f64>();
+                let little = promise * measurements as f64 <= ENOUGH * whole.total;
+                if little || whole.total - HOPE * promise > goal {
+                    break 'steps;
+                }
                 let moved: Vec<f64> = coefficients.iter().zip(&step).map(|(c, d)| c + d).collect();
                 let begun: Vec<Vec<f64>> = starts
                     .iter()
                     .zip(&whole.windows)
                     .map(|(start, sums)| shifted(start, sums.as_ref(), &step, damping))
                     .collect();
-                let sum = total(flow, windows, &begun, &moved);
-                if sum < whole.total {
-                    better = Some((moved, begun, sum));
+                let next = gather(flow, windows, &begun, &moved, &every);
+                if next.total < whole.total {
+                    (coefficients, starts, whole) = (moved, begun, next);
+                    damping = (damping * 0.1).max(1e-12);
                     break;
                 }
             }
             damping *= 10.0;
-        }
-        let Some((moved, begun, sum)) = better else {
-            break;
-        };
-        let measurements: usize = windows.iter().map(Window::counted).sum();
-        let gain = (whole.total - sum) / whole.total * measurements as f64;
-        (coefficients, starts) = (moved, begun);
-        damping = (damping * 0.1).max(1e-12);
-        whole = gather(flow, windows, &starts, &coefficients);
-        if gain < ENOUGH {
-            break;
+            if damping > 1e8 {
+                break 'steps;
+            }
         }
     }
-    let (information, _) = reduced(&whole, n, p, 0.0);
+    let information = reduced(&whole, n, p, &every, 0.0).information;
     let followed = windows.iter().zip(&whole.windows);
     let followed = followed.filter_map(|(window, sums)| Some((window, sums.as_ref()?)));
     let (mut squares, mut counted, mut count) = (0.0, 0, 0);
@@ -170,32 +214,15 @@ pub(super) fn fit(
     }
 }
 
-/// A window's start after the coefficients have moved.
-fn shifted(start: &[f64], sums: Option<&Sums>, step: &[f64], damping: f64) -> Vec<f64> {
-    let n = start.len();
-    let Some((sums, factored)) = sums.and_then(|s| Some((s, Factored::new(&s.ss, n, damping)?)))
-    else {
-        return start.to_vec();
-    };
-    let p = step.len();
-    let mut move_by: Vec<f64> = (0..n)
-        .map(|a| {
-            let through = sums.sp[a * p..][..p].iter().zip(step);
-            sums.s[a] - through.map(|(sp, d)| sp * d).sum::<f64>()
-        })
-        .collect();
-    factored.solve(&mut move_by);
-    start.iter().zip(move_by).map(|(s, d)| s + d).collect()
-}
-
-/// Information and gradient of coefficients as they stand, the starts eliminated.
+/// Normal equations of coefficients as they stand, the starts eliminated: of all coefficients with those of `rows`, which are in order.
 pub(super) fn information(
     flow: &Flow,
     windows: &[Window],
     starts: &[Vec<f64>],
     coefficients: &[f64],
-) -> (Vec<f64>, Vec<f64>) {
-    let whole = gather(flow, windows, starts, coefficients);
+    rows: &[usize],
+) -> Reduced {
+    let whole = gather(flow, windows, starts, coefficients, rows);
     let n = starts.first().map_or(0, Vec::len);
-    reduced(&whole, n, flow.coefficients(), 0.0)
+    reduced(&whole, n, flow.coefficients(), rows, 0.0)
 }

@@ -8,6 +8,7 @@ mod choose;
 mod fit;
 mod flow;
 mod linear;
+mod slopes;
 mod window;
 
 pub use choose::{LikelihoodConfig, LikelyEquation, LikelyLaw, likely_law};

@@ -179,3 +179,52 @@ fn coarse_samples_without_noise_are_exact() {
         }
     }
 }
+
+/// Derivatives of the sum of squares by starts and coefficients, against differences; uneven times, inputs from outside, and a term that is not there (0 times).
+#[test]
+fn slopes_are_those_of_differences() {
+    let features = "polynomial(2)"
+        .parse::<Library>()
+        .unwrap()
+        .features(&["x".to_string(), "v".to_string(), "u".to_string()])
+        .unwrap();
+    let rows = 12;
+    let time: Vec<f64> = (0..rows)
+        .map(|k| 0.1 * f64::from(k) + 0.03 * f64::from(k % 3))
+        .collect();
+    let states: Vec<f64> = time.iter().flat_map(|t| [t.cos(), -t.sin()]).collect();
+    let controls: Vec<f64> = time.iter().map(|t| (3.0 * t).sin()).collect();
+    let deviations = vec![0.1; states.len()];
+    let window = Window::new(time, states, controls, &deviations).unwrap();
+    let place = |name: &str| features.names().iter().position(|n| n == name).unwrap();
+    let supports = vec![
+        vec![place("v"), place("x v")],
+        vec![place("1"), place("x"), place("u"), place("x^2")],
+    ];
+    let flow = flow::Flow::new(features.terms(), 3, &supports, vec![1e-9; 2]);
+    let coefficients = [1.1, 0.3, 0.2, -0.8, 0.5, 0.0];
+    let start = [0.9, 0.1];
+    let every: Vec<usize> = (0..6).collect();
+    let sums = flow.sums(&window, &start, &coefficients, &every).unwrap();
+    let squares = |shift: usize, by: f64| {
+        let (mut start, mut coefficients) = (start, coefficients);
+        match shift {
+            0 | 1 => start[shift] += by,
+            _ => coefficients[shift - 2] += by,
+        }
+        flow.sums(&window, &start, &coefficients, &[])
+            .unwrap()
+            .squares
+    };
+    for k in 0..8 {
+        let h = 1e-5;
+        let difference = (squares(k, h) - squares(k, -h)) / (2.0 * h);
+        let slope = -2.0 * sums.gradient[k];
+        assert!(
+            (difference - slope).abs() < 1e-4 * difference.abs().max(1.0),
+            "{k}: {slope} for {difference}"
+        );
+        let own = sums.normal[k * 8 + k];
+        assert!((own - sums.diagonal[k]).abs() < 1e-9 * own, "{k}");
+    }
+}

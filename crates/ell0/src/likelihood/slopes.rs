@@ -1,0 +1,274 @@
+//! Derivatives of a law's states by where it starts and by its coefficients.
+//!
+//! They obey Ṡ = J S + ∂f/∂ξ along the law's path. Steps of the method only have to point in the right direction, and errors of coefficients need two digits: so the states are followed as exactly as the measurements demand, and S goes along by one matrix a step.
+//! Over a step of length h, with Φ the way of small differences from its beginning to its end and Ψ from its middle to its end, S ← Φ S + ∫ Φ(·, s) ∂f/∂ξ ds, the integral by Simpson's rule.
+
+use super::{
+    Window,
+    flow::{Companion, Flow, Room},
+};
+
+/// Sums over one window: the normal equations of its start and of the coefficients.
+#[derive(Clone, Debug)]
+pub(super) struct Sums {
+    /// Σ r², and that of each state.
+    pub squares: f64,
+    pub by_state: Vec<f64>,
+    /// Σ g gᵀ with g the derivatives of a residual by the start (n of them) and by the coefficients (p): rows of the start and of the coefficients that were asked for, n + p columns.
+    pub normal: Vec<f64>,
+    /// Its whole diagonal.
+    pub diagonal: Vec<f64>,
+    /// Σ g r.
+    pub gradient: Vec<f64>,
+}
+
+/// Terms and their derivatives by the states at one moment, and what follows.
+#[derive(Clone, Default)]
+struct Moment {
+    values: Vec<f64>,
+    rates: Vec<f64>,
+    /// ∂f/∂x, row after row.
+    jacobian: Vec<f64>,
+}
+
+struct Summing<'a> {
+    flow: &'a Flow,
+    window: &'a Window,
+    coefficients: &'a [f64],
+    /// Rows of the normal equations that are wanted.
+    rows: &'a [usize],
+    room: Room<'a>,
+    /// n × (n + p), row after row.
+    slopes: Vec<f64>,
+    next: Vec<f64>,
+    scaled: Vec<f64>,
+    before: Moment,
+    middle: Moment,
+    after: Moment,
+    known: bool,
+    between: Vec<f64>,
+    phi: Vec<f64>,
+    psi: Vec<f64>,
+    stages: [Vec<f64>; 4],
+    sums: Sums,
+}
+
+/// What runs away has no slopes that mean anything.
+const STEEPEST: f64 = 1e8;
+
+/// out = I + h·a·b, for square matrices.
+fn one_plus(h: f64, a: &[f64], b: &[f64], n: usize, out: &mut [f64]) {
+    for i in 0..n {
+        for j in 0..n {
+            let sum: f64 = (0..n).map(|k| a[i * n + k] * b[k * n + j]).sum();
+            out[i * n + j] = f64::from(i == j) + h * sum;
+        }
+    }
+}
+
+impl Summing<'_> {
+    fn look(&mut self, which: Which, row: usize, x: &[f64], t: f64) {
+        let n = self.flow.states;
+        let moment = match which {
+            Which::Before => &mut self.before,
+            Which::Middle => &mut self.middle,
+            Which::After => &mut self.after,
+        };
+        self.room
+            .gradients(self.window, row, x, t, &mut moment.values);
+        moment.rates.clear();
+        moment.rates.resize(n, 0.0);
+        moment.jacobian.clear();
+        moment.jacobian.resize(n * n, 0.0);
+        for (&(i, term), c) in self.flow.places.iter().zip(self.coefficients) {
+            if *c == 0.0 {
+                continue;
+            }
+            let values = &moment.values[term * (1 + n)..][..1 + n];
+            moment.rates[i] += c * values[0];
+            let row = moment.jacobian[i * n..][..n].iter_mut();
+            row.zip(&values[1..]).for_each(|(j, slope)| *j += c * slope);
+        }
+    }
+
+    /// Φ and Ψ of a step.
+    fn ways(&mut self, h: f64) {
+        let n = self.flow.states;
+        let (a, m, b) = (
+            &self.before.jacobian,
+            &self.middle.jacobian,
+            &self.after.jacobian,
+        );
+        // Runge and Kutta's method for Ṁ = J M from the identity: K₁ = J₀, K₂ = Jₘ (I + h/2 K₁), …
+        let [one, two, three, four] = &mut self.stages;
+        let times = |a: &[f64], b: &[f64], out: &mut [f64]| {
+            for i in 0..n {
+                for j in 0..n {
+                    out[i * n + j] = (0..n).map(|k| a[i * n + k] * b[k * n + j]).sum();
+                }
+            }
+        };
+        let advanced = |h: f64, k: &[f64], out: &mut [f64]| {
+            for (at, (out, k)) in out.iter_mut().zip(k).enumerate() {
+                *out = f64::from(at.is_multiple_of(n + 1)) + h * k;
+            }
+        };
+        one.copy_from_slice(a);
+        advanced(h / 2.0, one, &mut self.psi);
+        times(m, &self.psi, two);
+        advanced(h / 2.0, two, &mut self.psi);
+        times(m, &self.psi, three);
+        advanced(h, three, &mut self.psi);
+        times(b, &self.psi, four);
+        for (at, phi) in self.phi.iter_mut().enumerate() {
+            let sum = one[at] + 2.0 * (two[at] + three[at]) + four[at];
+            *phi = f64::from(at.is_multiple_of(n + 1)) + h / 6.0 * sum;
+        }
+        // Ψ = I + h/4 (Jₘ + J₁) + h²/8 J₁ Jₘ.
+        one_plus(h * h / 8.0, b, m, n, &mut self.psi);
+        for (psi, (m, b)) in self.psi.iter_mut().zip(m.iter().zip(b)) {
+            *psi += h / 4.0 * (m + b);
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Which {
+    Before,
+    Middle,
+    After,
+}
+
+impl Companion for Summing<'_> {
+    fn step(&mut self, row: usize, t: f64, h: f64, from: &[f64], to: &[f64]) {
+        let (n, p) = (self.flow.states, self.flow.places.len());
+        let width = n + p;
+        if !self.known {
+            self.look(Which::Before, row, from, t);
+            self.known = true;
+        }
+        self.look(Which::After, row, to, t + h);
+        // The middle of the cubic through both ends.
+        let rates = self.before.rates.iter().zip(&self.after.rates);
+        self.between.clear();
+        self.between.extend(
+            from.iter()
+                .zip(to)
+                .zip(rates)
+                .map(|((a, b), (before, after))| (a + b) / 2.0 + h / 8.0 * (before - after)),
+        );
+        let between = std::mem::take(&mut self.between);
+        self.look(Which::Middle, row, &between, t + h / 2.0);
+        self.between = between;
+        self.ways(h);
+        for i in 0..n {
+            let out = &mut self.next[i * width..][..width];
+            out.fill(0.0);
+            for (l, before) in self.slopes.chunks_exact(width).enumerate() {
+                let phi = self.phi[i * n + l];
+                if phi != 0.0 {
+                    out.iter_mut()
+                        .zip(before)
+                        .for_each(|(out, s)| *out += phi * s);
+                }
+            }
+            for (out, &(e, term)) in out[n..].iter_mut().zip(&self.flow.places) {
+                let at = term * (1 + n);
+                let (first, middle, last) = (
+                    self.before.values[at],
+                    self.middle.values[at],
+                    self.after.values[at],
+                );
+                let through = self.phi[i * n + e] * first + 4.0 * self.psi[i * n + e] * middle;
+                *out += h / 6.0 * if i == e { through + last } else { through };
+            }
+        }
+        std::mem::swap(&mut self.slopes, &mut self.next);
+        std::mem::swap(&mut self.before, &mut self.after);
+    }
+
+    fn row(&mut self, row: usize, state: &[f64]) -> bool {
+        let n = self.flow.states;
+        let width = n + self.flow.places.len();
+        if !self.slopes.iter().all(|s| s.is_finite())
+            || self.slopes.iter().all(|s| s.abs() > STEEPEST)
+        {
+            return false;
+        }
+        let measured = self.window.state(row).iter().zip(self.window.weights(row));
+        for ((i, x), (y, w)) in state.iter().enumerate().zip(measured) {
+            if *w == 0.0 {
+                continue;
+            }
+            let r = (y - x) * w;
+            self.sums.squares += r * r;
+            self.sums.by_state[i] += r * r;
+            let own = &self.slopes[i * width..][..width];
+            self.scaled.clear();
+            self.scaled.extend(own.iter().map(|g| g * w));
+            let g = &self.scaled;
+            for ((gradient, diagonal), g) in self
+                .sums
+                .gradient
+                .iter_mut()
+                .zip(&mut self.sums.diagonal)
+                .zip(g)
+            {
+                *gradient += g * r;
+                *diagonal += g * g;
+            }
+            let rows = (0..n).chain(self.rows.iter().map(|a| n + a));
+            for (out, a) in self.sums.normal.chunks_exact_mut(width).zip(rows) {
+                let ga = g[a];
+                if ga != 0.0 {
+                    out.iter_mut().zip(g).for_each(|(out, g)| *out += ga * g);
+                }
+            }
+        }
+        true
+    }
+}
+
+impl Flow {
+    /// The normal equations of a window, of all coefficients with those of `rows`; none if it cannot be followed.
+    pub fn sums(
+        &self,
+        window: &Window,
+        start: &[f64],
+        coefficients: &[f64],
+        rows: &[usize],
+    ) -> Option<Sums> {
+        let n = self.states;
+        let width = n + self.places.len();
+        let mut slopes = vec![0.0; n * width];
+        (0..n).for_each(|i| slopes[i * width + i] = 1.0);
+        let square = || vec![0.0; n * n];
+        let mut summing = Summing {
+            flow: self,
+            window,
+            coefficients,
+            rows,
+            room: Room::new(self),
+            next: slopes.clone(),
+            slopes,
+            scaled: Vec::with_capacity(width),
+            before: Moment::default(),
+            middle: Moment::default(),
+            after: Moment::default(),
+            known: false,
+            between: Vec::with_capacity(n),
+            phi: square(),
+            psi: square(),
+            stages: [square(), square(), square(), square()],
+            sums: Sums {
+                squares: 0.0,
+                by_state: vec![0.0; n],
+                normal: vec![0.0; (n + rows.len()) * width],
+                diagonal: vec![0.0; width],
+                gradient: vec![0.0; width],
+            },
+        };
+        let followed = self.follow(window, start, coefficients, &mut summing);
+        (followed && summing.sums.squares.is_finite()).then_some(summing.sums)
+    }
+}
