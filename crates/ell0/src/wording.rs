@@ -14,16 +14,30 @@ fn is_unseen(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
+/// A character as it is shown.
+fn seen(c: char) -> String {
+    if is_unseen(c) {
+        c.escape_default().to_string()
+    } else {
+        c.to_string()
+    }
+}
+
 fn escaped(characters: impl Iterator<Item = char>) -> String {
-    characters.fold(String::new(), |mut text, c| {
-        if is_unseen(c) {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "{}", c.escape_default());
-        } else {
-            text.push(c);
+    characters.map(seen).collect()
+}
+
+/// What fits into so many characters as they are shown, and whether that is all.
+fn fitting(characters: impl Iterator<Item = char>, most: usize) -> (Vec<String>, bool) {
+    let (mut pieces, mut room) = (Vec::new(), most);
+    for piece in characters.map(seen) {
+        match room.checked_sub(piece.chars().count()) {
+            Some(rest) => room = rest,
+            None => return (pieces, false),
         }
-        text
-    })
+        pieces.push(piece);
+    }
+    (pieces, true)
 }
 
 /// A cell, a name or a label: control characters escaped, cut after [`MOST_SHOWN`] characters.
@@ -36,11 +50,8 @@ fn escaped(characters: impl Iterator<Item = char>) -> String {
 /// ```
 #[must_use]
 pub fn shown(text: &str) -> String {
-    let mut short = escaped(text.chars().take(MOST_SHOWN));
-    if text.chars().nth(MOST_SHOWN).is_some() {
-        short.push('…');
-    }
-    short
+    let (pieces, whole) = fitting(text.chars(), MOST_SHOWN);
+    pieces.concat() + if whole { "" } else { "…" }
 }
 
 /// The part of a text around a place (in bytes), with a mark below it; further lines are indented like the first.
@@ -50,17 +61,13 @@ pub fn marked(text: &str, place: usize, indent: usize) -> String {
     let place = (0..=place.min(text.len())).rev().find(whole).unwrap_or(0);
     let (before, after) = text.split_at(place);
     let most = MOST_SHOWN / 2;
-    let cut = before.chars().count().saturating_sub(most);
-    let (left, right) = (
-        if cut > 0 { "…" } else { "" },
-        if after.chars().nth(most).is_some() {
-            "…"
-        } else {
-            ""
-        },
-    );
-    let from = escaped(before.chars().skip(cut));
-    let to = escaped(after.chars().take(most));
+    let (mut from, whole_before) = fitting(before.chars().rev(), most);
+    from.reverse();
+    let from = from.concat();
+    let (to, whole_after) = fitting(after.chars(), most);
+    let to = to.concat();
+    let dots = |whole: bool| if whole { "" } else { "…" };
+    let (left, right) = (dots(whole_before), dots(whole_after));
     let under = " ".repeat(indent + left.chars().count() + from.chars().count());
     let margin = " ".repeat(indent);
     format!("{margin}{left}{from}{to}{right}\n{under}^")
