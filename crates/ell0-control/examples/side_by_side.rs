@@ -290,6 +290,7 @@ fn predict(data: &Folder, rows: usize) -> Outcome<Work> {
         target: name.to_string(),
         coefficients: line.coefficients.clone(),
         probabilities: None,
+        errors: None,
     };
     let targets: Vec<_> = STATES.iter().zip(&lines).map(target).collect();
     let model = Model::dictionary(

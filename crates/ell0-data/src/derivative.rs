@@ -4,6 +4,8 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
+use crate::survey::Survey;
+
 /// How rates of change are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -70,12 +72,20 @@ impl FromStr for Wanted {
 }
 
 impl Wanted {
-    /// The method for data of this relative noise (against each state's deviation) that move by their own deviation in `lag` samples.
-    pub fn decide(self, relative_noise: f64, lag: usize) -> Derivative {
-        let half = lag.clamp(4, 500);
+    /// The method for data that were looked at, and so many candidate terms. Bumps are as wide as it takes the fastest state to move by its own deviation, but leave a row and a half for each term where they can.
+    pub fn decide(self, survey: &Survey, terms: usize) -> Derivative {
+        let enough = |half: &usize| survey.bumps(*half) >= 3 * (terms + 1) / 2 + 5;
+        let fits = survey.shortest.saturating_sub(1) / 2;
+        let widest = survey
+            .lag
+            .min(survey.usual_length() / 8)
+            .min(fits)
+            .clamp(4, 500);
+        let half = (4..=widest).rev().find(enough).unwrap_or(4);
         match self {
-            // Below this, finite differences of fourth order are more accurate than anything that smooths.
-            Wanted::Auto if relative_noise < 1e-5 => Derivative::Fd4,
+            // Below this, finite differences of fourth order are more accurate than anything that smooths. Where samples are few for how fast the states move, nothing can be smoothed.
+            Wanted::Auto if survey.relative_noise < 1e-5 || survey.coarse => Derivative::Fd4,
+            Wanted::Auto if !enough(&half) => Derivative::Fd4,
             Wanted::Auto | Wanted::Weak => Derivative::Weak { half },
             Wanted::Fd2 => Derivative::Fd2,
             Wanted::Fd4 => Derivative::Fd4,
@@ -103,6 +113,11 @@ impl Derivative {
             Derivative::Fd4 => 2,
             Derivative::SavGol { half } | Derivative::Weak { half } => half,
         }
+    }
+
+    /// Rows from one bump to the next.
+    pub(crate) fn stride(half: usize) -> usize {
+        (half / 4).max(1)
     }
 
     /// Fewest rows a trajectory must have.

@@ -3,17 +3,26 @@
 /// The standard deviation of white noise on samples of a smooth series, from their eighth divided differences: these leave next to nothing of a smooth signal,
 /// whatever the times of the samples, and of noise a known multiple.
 pub fn noise_deviation(time: &[f64], series: &[f64]) -> f64 {
-    const ORDER: usize = 8;
-    let n = series.len().min(time.len()).saturating_sub(ORDER);
+    difference_deviation(time, series, 8)
+}
+
+/// Whether what differences leave is the series itself, sampled too coarsely, and not noise: noise is left alike by differences of any order, a signal is left less and less by higher ones.
+pub fn is_coarse(time: &[f64], series: &[f64]) -> bool {
+    difference_deviation(time, series, 8) < 0.7 * difference_deviation(time, series, 6)
+}
+
+/// The deviation of white noise that would leave what divided differences of this order leave.
+fn difference_deviation(time: &[f64], series: &[f64], order: usize) -> f64 {
+    let n = series.len().min(time.len()).saturating_sub(order);
     if n < 2 {
         return 0.0;
     }
     let mut total = 0.0;
     for start in 0..n {
-        let (t, x) = (&time[start..=start + ORDER], &series[start..=start + ORDER]);
-        let width = t[ORDER] - t[0];
+        let (t, x) = (&time[start..=start + order], &series[start..=start + order]);
+        let width = t[order] - t[0];
         let weight = |j: usize| -> f64 {
-            let others = (0..=ORDER).filter(|&k| k != j);
+            let others = (0..=order).filter(|&k| k != j);
             1.0 / others.map(|k| (t[j] - t[k]) / width).product::<f64>()
         };
         let (mut difference, mut size) = (0.0, 0.0);
@@ -78,6 +87,12 @@ mod tests {
             }
         }
         assert_eq!(noise_deviation(&[0.0, 1.0], &[1.0, 2.0]), 0.0);
+        // Six samples a period leave much, but no noise; with noise they leave noise.
+        let time: Vec<f64> = (0..400).map(f64::from).collect();
+        let coarse: Vec<f64> = time.iter().map(|t| t.sin()).collect();
+        assert!(noise_deviation(&time, &coarse) > 0.003 && is_coarse(&time, &coarse));
+        let noisy: Vec<f64> = coarse.iter().map(|x| x + 0.05 * rng.normal()).collect();
+        assert!(!is_coarse(&time, &noisy));
         assert_eq!(decorrelation_lag(&[1.0, 1.0], 0.0), 1);
     }
 }

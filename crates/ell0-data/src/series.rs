@@ -310,7 +310,7 @@ impl Recipe {
             .map(|c| &c[start..start + samples])
             .collect();
         let phi = features(&columns[1..=self.inputs].concat(), samples)?;
-        let stride = (half / 4).max(1);
+        let stride = Derivative::stride(half);
         let centres: Vec<usize> = (half..half + own.len())
             .filter(|c| (stretch.first + start + c).is_multiple_of(stride))
             .collect();

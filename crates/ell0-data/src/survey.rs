@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    derivative::Derivative,
     error::Result,
-    noise::{decorrelation_lag, deviation, noise_deviation},
+    noise::{decorrelation_lag, deviation, is_coarse, noise_deviation},
     runs::Runs,
 };
 
@@ -25,6 +26,9 @@ pub struct Survey {
     pub noise: Vec<f64>,
     /// The largest noise, relative to its state's own deviation.
     pub relative_noise: f64,
+    /// Whether that is no noise but coarse sampling, for all that can be told: the noise is at most so large.
+    #[serde(default)]
+    pub coarse: bool,
     /// Samples in which the fastest state moves by its own deviation.
     pub lag: usize,
     /// The time between two rows.
@@ -65,6 +69,23 @@ const SAMPLE: usize = 20_000;
 const LENGTHS: usize = 25;
 
 impl Survey {
+    /// Rows of the trajectory in the middle.
+    pub(crate) fn usual_length(&self) -> usize {
+        let mut lengths = self.lengths.clone();
+        lengths.sort_unstable();
+        lengths.get(lengths.len() / 2).copied().unwrap_or(0)
+    }
+
+    /// About how many bumps of so many points on either side there is room for.
+    #[must_use]
+    pub(crate) fn bumps(&self, half: usize) -> usize {
+        let stride = Derivative::stride(half);
+        let centres = |length: &usize| length.saturating_sub(2 * half) / stride;
+        let known: usize = self.lengths.iter().sum();
+        let share = self.rows as f64 / known.max(1) as f64;
+        (self.lengths.iter().map(centres).sum::<usize>() as f64 * share) as usize
+    }
+
     /// Reads all runs once; the first `states` inputs are looked at closely. `progress` hears the number of rows read.
     pub fn new(mut runs: Runs, states: usize, progress: impl Fn(u64)) -> Result<Self> {
         // The longest beginning of a trajectory so far, and that of the present one.
@@ -122,7 +143,9 @@ impl Survey {
             .iter()
             .zip(&noise)
             .map(|(s, n)| decorrelation_lag(s, *n));
+        let coarse = relative_noise > 0.0 && longest.iter().all(|s| is_coarse(&time[0], s));
         Ok(Survey {
+            coarse,
             rows,
             trajectories,
             shortest,

@@ -177,7 +177,7 @@ fn gather(names: &[&str], states: usize, dynamics: Dynamics, data: &[Vec<Vec<f64
         inputs: strings(names),
         targets: strings(&names[..states]),
         dynamics,
-        derivative: Wanted::Auto.decide(survey.relative_noise, survey.lag),
+        derivative: Wanted::Auto.decide(&survey, 20),
     };
     Evidence::gather(runs(names, data), &question, survey, |_| ()).expect("finite")
 }

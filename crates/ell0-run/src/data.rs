@@ -324,7 +324,8 @@ impl DataSettings {
         };
         // A library that does not suit the columns is found out before anything is read.
         refuse_twice_named(&inputs)?;
-        refuse_names_of_terms(&inputs, self.library.features(&inputs)?.names())?;
+        let features = self.library.features(&inputs)?;
+        refuse_names_of_terms(&inputs, features.names())?;
         let mut roles = Roles {
             inputs: inputs.clone(),
             targets: if regression { targets.clone() } else { vec![] },
@@ -350,7 +351,7 @@ impl DataSettings {
             inputs,
             targets,
             dynamics,
-            derivative: self.derivative.decide(survey.relative_noise, survey.lag),
+            derivative: self.derivative.decide(&survey, features.len()),
         };
         respect_gaps(&mut roles, &survey, dynamics, question.derivative)?;
         let needed = question.recipe().rows_needed();

@@ -78,7 +78,8 @@ pub use error::{Error, Result};
 pub use export::{ExportSettings, Exportable, Exported};
 pub use files::quoted;
 pub use fit::{
-    Choice, Criterion, DataSummary, DiscoveredEquation, Discovery, FitSettings, PathLine, Selected,
+    Choice, Criterion, DataSummary, DiscoveredEquation, Discovery, FitSettings, Judged, Judgement,
+    PathLine, Selected, Verdict,
 };
 pub use folder::{Place, growing::Site, is_held};
 pub use gates::{

@@ -131,7 +131,7 @@ impl ScoreSettings {
         let survey = Survey::new(source.runs(&roles, options)?, states, |_| ())?;
         let recipe = Recipe {
             dynamics,
-            derivative: self.derivative.decide(survey.relative_noise, survey.lag),
+            derivative: self.derivative.decide(&survey, 0),
             inputs: roles.inputs.len(),
             targets: names.len(),
         };

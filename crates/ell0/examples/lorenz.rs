@@ -56,6 +56,7 @@ fn main() -> ell0::Result<()> {
         targets.push(DictionaryTarget {
             target: name.to_string(),
             coefficients: chosen.coefficients.clone(),
+            errors: None,
             probabilities: Some(inclusion_probabilities(
                 &Problem::new(&train, &[index])?,
                 0.1,

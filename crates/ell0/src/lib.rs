@@ -34,7 +34,7 @@
 //! let coefficients = path.choose(Rule::Bic)?.coefficients.clone();
 //!
 //! // The equation.
-//! let target = DictionaryTarget { target: "T".into(), coefficients, probabilities: None };
+//! let target = DictionaryTarget { target: "T".into(), coefficients, probabilities: None, errors: None };
 //! let model = Model::dictionary(&features, &library, &[target], Dynamics::Continuous)?;
 //! assert_eq!(model.text(2), "T' = 10 - 0.5*T");
 //!

@@ -206,6 +206,7 @@ pub(super) fn discover(
             target: target.clone(),
             coefficients: material.coefficients(index, &line.support)?,
             probabilities,
+            errors: None,
         });
         reasons.push(reason);
         chosen.push(line);
@@ -214,15 +215,21 @@ pub(super) fn discover(
         solving.go_on()?;
     }
     drop(solving);
+    let mut judgement = None;
     if let Some(measured) = measured {
         let judging = Task::begin(observer, "judging by the measurements", None);
-        if let Some(likely) = measured.law(&material.features, &paths, &chosen)? {
-            for (law, equation) in laws.iter_mut().zip(&likely.equations) {
+        if let Some(found) = measured.law(&material.features, &paths, &chosen)? {
+            for (law, equation) in laws.iter_mut().zip(&found.law.equations) {
                 law.coefficients.fill(0.0);
-                for (j, c) in equation.support.iter().zip(&equation.coefficients) {
+                let mut errors = vec![0.0; law.coefficients.len()];
+                let terms = equation.support.iter().zip(&equation.coefficients);
+                for ((j, c), error) in terms.zip(&equation.errors) {
                     law.coefficients[*j] = *c;
+                    errors[*j] = *error;
                 }
+                law.errors = Some(errors);
             }
+            judgement = Some(found.judgement);
         }
         judging.end()?;
     }
@@ -255,6 +262,7 @@ pub(super) fn discover(
         },
         rule,
         path,
+        judgement,
         indistinct: Diagnostics::new(&material.all)?,
         model,
     })

@@ -9,6 +9,7 @@ use ell0::{
 use ell0_data::evidence::Evidence;
 use serde::{Deserialize, Serialize};
 
+use super::judgement::Judgement;
 use crate::{error::Result, files};
 
 /// The law behind measurements, and how it was chosen.
@@ -24,6 +25,9 @@ pub struct Discovery {
     pub rule: Rule,
     /// The best law of every size of each target, target after target.
     pub path: Vec<PathLine>,
+    /// How far the law explains the measurements themselves; none where it was not held against them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Judgement>,
     /// Terms that these data cannot tell apart.
     pub indistinct: Diagnostics,
     /// The law.

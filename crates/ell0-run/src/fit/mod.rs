@@ -20,6 +20,7 @@
 mod choose;
 mod discovery;
 mod folder;
+mod judgement;
 mod likelihood;
 mod page;
 
@@ -36,6 +37,7 @@ use ell0_data::evidence::{Evidence, training_rows};
 use serde::{Deserialize, Serialize};
 
 pub use discovery::{DataSummary, DiscoveredEquation, Discovery, PathLine, Selected};
+pub use judgement::{Judged, Judgement, Verdict};
 
 use crate::{
     data::{DataSettings, Prepared, Source, refuse_twice},

@@ -285,6 +285,7 @@ impl Training<'_> {
                 target: target.clone(),
                 coefficients: law.to_vec(),
                 probabilities: None,
+                errors: None,
             })
             .collect();
         let digits = coefficients.chunks_exact(features.len()).enumerate();

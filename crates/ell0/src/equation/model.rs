@@ -35,6 +35,9 @@ pub struct TermRecord {
     /// How sure the data are that the term belongs, where that was computed.
     #[serde(default)]
     pub probability: Option<f64>,
+    /// The standard error of the coefficient, where it is known; ± 1.96 times it is an interval of 95 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
 }
 
 /// The equation of one target.
@@ -59,6 +62,8 @@ pub struct DictionaryTarget {
     pub coefficients: Vec<f64>,
     /// The probability of each feature, if known.
     pub probabilities: Option<Vec<f64>>,
+    /// The standard error of each coefficient, if known.
+    pub errors: Option<Vec<f64>>,
 }
 
 /// A closed-form model. The schema of its file, `model.json`, is described in `docs/model-json.md`.
@@ -124,6 +129,7 @@ impl Model {
             target,
             coefficients,
             probabilities,
+            errors,
         } in targets
         {
             require_len(
@@ -131,12 +137,10 @@ impl Model {
                 coefficients.len(),
                 features.len(),
             )?;
-            if let Some(probabilities) = probabilities {
-                require_len(
-                    format!("probabilities of {target}"),
-                    probabilities.len(),
-                    features.len(),
-                )?;
+            for (what, values) in [("probabilities", probabilities), ("errors", errors)] {
+                if let Some(values) = values {
+                    require_len(format!("{what} of {target}"), values.len(), features.len())?;
+                }
             }
             let used: Vec<usize> = (0..features.len())
                 .filter(|&j| coefficients[j] != 0.0)
@@ -149,6 +153,7 @@ impl Model {
                 feature: features.names()[j].clone(),
                 coefficient: coefficients[j],
                 probability: probabilities.as_ref().map(|p| p[j]),
+                error: errors.as_ref().map(|e| e[j]).filter(|e| e.is_finite()),
             };
             equations.push(Equation {
                 target: target.clone(),

@@ -218,6 +218,7 @@ fn models_print_save_and_predict() {
             target: target.into(),
             coefficients: coefficients.to_vec(),
             probabilities: probabilities.map(|p| p.to_vec()),
+            errors: None,
         };
     let targets = [
         target("x", [0.0, -10.0, 10.0, 0.0, 0.0, 0.0], None),

@@ -2,7 +2,7 @@
 
 use super::{
     Window,
-    fit::{Fitted, Reduced, fit},
+    fit::{Fitted, Reduced, Until, fit},
     flow::Flow,
     linear::Factored,
 };
@@ -65,6 +65,10 @@ pub struct LikelyLaw {
     pub score: f64,
     /// Windows that the law cannot be followed through.
     pub lost: usize,
+    /// The law's own states in each window, row after row, from the most likely start; empty for windows that are lost.
+    pub states: Vec<Vec<f64>>,
+    /// Covariance of all coefficients, equation after equation; empty if the measurements say nothing of some.
+    pub covariance: Vec<f64>,
 }
 
 /// A choice in the making.
@@ -135,7 +139,9 @@ impl State<'_> {
     ) -> Candidate {
         let flow = self.flow(&supports);
         let goal = rival.map_or(f64::INFINITY, |rival| self.goal(rival, &supports));
-        let fitted = fit(&flow, self.windows, starts, coefficients, goal);
+        let floor = self.config.floor.powi(2);
+        let until = Until { goal, floor };
+        let fitted = fit(&flow, self.windows, starts, coefficients, until);
         Candidate {
             score: self.score(&fitted, &supports),
             supports,
@@ -313,7 +319,7 @@ pub fn likely_law(
         .iter()
         .map(|s| s.iter().map(|(j, _)| *j).collect())
         .collect();
-    let starts = windows.iter().map(|w| w.state(0).to_vec()).collect();
+    let starts = windows.iter().map(Window::begin).collect();
     let mut now = state.fitted(supports, coefficients, starts, None);
     for _ in 0..config.most_changes {
         let next = state.dropped(&now).or_else(|| state.added(&now));
@@ -329,12 +335,21 @@ fn law(state: &State, now: &Candidate) -> LikelyLaw {
     let fitted = &now.fitted;
     let p = fitted.coefficients.len();
     let variance = state.variance(fitted);
-    let inverse = Factored::new(&fitted.information, p, 0.0).map(|f| f.inverse_diagonal());
+    let factored = Factored::new(&fitted.information, p, 0.0);
+    let covariance: Vec<f64> = factored.map_or(Vec::new(), |f| {
+        let inverse = f.inverse().into_iter();
+        inverse.map(|v| variance * v).collect()
+    });
     let error = |c: usize| {
-        inverse
-            .as_ref()
-            .map_or(f64::INFINITY, |i| (variance * i[c]).sqrt())
+        covariance
+            .get(c * p + c)
+            .map_or(f64::INFINITY, |v| v.sqrt())
     };
+    let flow = state.flow(&now.supports);
+    let states = state.windows.iter().zip(&fitted.starts);
+    let states = states
+        .map(|(window, start)| flow.states(window, start, &fitted.coefficients))
+        .collect();
     let mut place = 0;
     let equations = now.supports.iter().map(|support| {
         let own = place..place + support.len();
@@ -356,5 +371,7 @@ fn law(state: &State, now: &Candidate) -> LikelyLaw {
         freedom: state.freedom(fitted),
         score: now.score,
         lost: state.windows.len() - fitted.followed,
+        states,
+        covariance,
     }
 }

@@ -146,13 +146,22 @@ fn shifted(start: &[f64], sums: Option<&Sums>, step: &[f64], damping: f64) -> Ve
     start.iter().zip(by).map(|(s, d)| s + d).collect()
 }
 
-/// Fits the coefficients of a flow to windows, from coefficients and starts that are near. A fit that will not bring the sum below the goal may end early.
+/// When a fit has gone far enough.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Until {
+    /// A fit that will not bring the sum below this may end early.
+    pub goal: f64,
+    /// Mean squares below this are as good as none.
+    pub floor: f64,
+}
+
+/// Fits the coefficients of a flow to windows, from coefficients and starts that are near.
 pub(super) fn fit(
     flow: &Flow,
     windows: &[Window],
     mut starts: Vec<Vec<f64>>,
     mut coefficients: Vec<f64>,
-    goal: f64,
+    Until { goal, floor }: Until,
 ) -> Fitted {
     let (n, p) = (starts.first().map_or(0, Vec::len), flow.coefficients());
     let every: Vec<usize> = (0..p).collect();
@@ -167,7 +176,8 @@ pub(super) fn fit(
                 factored.solve(&mut step);
                 let pulls = step.iter().zip(&normal.gradient);
                 let promise = normal.promise + pulls.map(|(a, b)| a * b).sum::<f64>();
-                let little = promise * measurements as f64 <= ENOUGH * whole.total;
+                // In what one measurement adds.
+                let little = promise <= ENOUGH * (whole.total / measurements as f64 + floor);
                 if little || whole.total - HOPE * promise > goal {
                     break 'steps;
                 }

@@ -145,6 +145,30 @@ impl Flow {
     }
 }
 
+/// Keeps the states of all rows.
+struct States(Vec<f64>);
+
+impl Companion for States {
+    fn step(&mut self, _: usize, _: f64, _: f64, _: &[f64], _: &[f64]) {}
+
+    fn row(&mut self, _: usize, state: &[f64]) -> bool {
+        self.0.extend_from_slice(state);
+        true
+    }
+}
+
+impl Flow {
+    /// The law's states at the rows of a window, row after row; empty if it cannot be followed.
+    pub fn states(&self, window: &Window, start: &[f64], coefficients: &[f64]) -> Vec<f64> {
+        let mut states = States(Vec::new());
+        if self.follow(window, start, coefficients, &mut states) {
+            states.0
+        } else {
+            Vec::new()
+        }
+    }
+}
+
 /// Room for the values of terms, used again and again.
 pub(super) struct Room<'a> {
     flow: &'a Flow,

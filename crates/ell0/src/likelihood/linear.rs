@@ -61,6 +61,17 @@ impl Factored {
         b.iter_mut().zip(&self.scale).for_each(|(b, s)| *b *= s);
     }
 
+    /// The inverse, row after row.
+    pub fn inverse(&self) -> Vec<f64> {
+        let column = |k: usize| {
+            let mut unit = vec![0.0; self.n];
+            unit[k] = 1.0;
+            self.solve(&mut unit);
+            unit
+        };
+        (0..self.n).flat_map(column).collect()
+    }
+
     /// The diagonal of the inverse.
     pub fn inverse_diagonal(&self) -> Vec<f64> {
         let column = |k: usize| {

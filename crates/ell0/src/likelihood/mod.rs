@@ -8,10 +8,12 @@ mod choose;
 mod fit;
 mod flow;
 mod linear;
+mod noise;
 mod slopes;
 mod window;
 
 pub use choose::{LikelihoodConfig, LikelyEquation, LikelyLaw, likely_law};
+pub use noise::Noise;
 pub use window::Window;
 
 #[cfg(test)]

@@ -102,6 +102,15 @@ impl Window {
         &self.weights[row * n..][..n]
     }
 
+    /// Where the law begins, for all that is measured: the first value of each state that counts.
+    pub(super) fn begin(&self) -> Vec<f64> {
+        let first = |i: usize| {
+            let counts = (0..self.rows()).find(|k| self.weights(*k)[i] > 0.0);
+            self.state(counts.unwrap_or(0))[i]
+        };
+        (0..self.width()).map(first).collect()
+    }
+
     /// Measurements that count.
     #[must_use]
     pub fn counted(&self) -> usize {

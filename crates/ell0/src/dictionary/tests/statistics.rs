@@ -231,6 +231,7 @@ fn digits_suffice_for_the_law() {
             target: target.into(),
             coefficients,
             probabilities: None,
+            errors: None,
         }
     });
     let dynamics = crate::equation::Dynamics::Regression;
