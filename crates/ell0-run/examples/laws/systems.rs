@@ -80,6 +80,9 @@ impl System {
         if [self.laws.len(), self.initial.len(), self.second.len()] != [n; 3] {
             return Err("there must be a law and two initial values for each state".into());
         }
+        if self.states.iter().any(|state| state == "t") {
+            return Err("a state cannot be called t: that is the time".into());
+        }
         let positive = |x: f64| x > 0.0 && x.is_finite();
         if !positive(self.step) || !positive(self.duration) || self.rows() < 20 {
             return Err("the step must be positive and the duration at least 20 steps".into());

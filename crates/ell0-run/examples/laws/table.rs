@@ -51,7 +51,7 @@ fn seconds(group: &[&Outcome]) -> f64 {
 /// How many laws are right on the run, and from the second initial state.
 fn runs(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
-        "| data | noise | laws sought | R² > 0.9 on the run | and from the second state | inside the library: on the run | second | exact terms | aborts | seconds |\n\
+        "| data | noise | laws sought | R² > 0.9 on the run | from the second state | inside the library: on the run | second | exact terms | aborts | seconds |\n\
          | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
     );
     for ((variant, level), group) in grouped(outcomes, setting) {
