@@ -30,6 +30,8 @@ struct Entry {
     seed: u64,
     states: Vec<String>,
     library: String,
+    /// Names of all terms of the library.
+    terms: Vec<String>,
     /// One file a run.
     files: Vec<String>,
     /// The first run without noise.
@@ -91,6 +93,7 @@ impl Export {
             seed: case.seed,
             states: system.states.clone(),
             library: case.library.to_string(),
+            terms: features.names().to_vec(),
             files,
             clean: self.run(case, "clean", &measured.time, &measured.clean)?,
             second: self.run(case, "second", &measured.time, &measured.second)?,
