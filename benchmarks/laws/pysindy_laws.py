@@ -1,7 +1,8 @@
 """PySINDy on the data sets that `examples/laws` wrote with --csv: the same numbers, the same terms, the same scores. See README.md here.
 
 For each data set and each way to get at rates of change (finite differences, smoothed finite differences, the weak form), PySINDy computes features and rates, and its STLSQ fits them with a grid
-of thresholds, on plain and on normalised columns. One threshold for each equation is chosen twice: by held-out rows, and by an oracle that knows the true terms.
+of thresholds, on plain and on normalised columns. One threshold for each equation is chosen in three ways: by held-out rows, by the Bayesian information criterion, and by an oracle that knows the
+true terms.
 """
 
 import argparse
@@ -26,7 +27,7 @@ SHARES, NORMALISED_ALPHA = np.logspace(-4, 0, 25), 1e-5
 HELD_OUT = 0.2
 # Of all thresholds whose held-out error is at most this many times the smallest one, that with the fewest terms is taken.
 TOLERANCE = 1.1
-# Held-out errors below this share of the mean square of the rates count as none: without noise, all that is left is rounding.
+# Mean squared errors below this share of the mean square of the rates count as none: without noise, all that is left is rounding.
 ROUNDING = 1e-8
 WEAK_DOMAINS = 200
 MOST_EVALUATIONS = 200_000
@@ -163,11 +164,27 @@ def by_held_out_rows(laws, features, rates, runs):
     errors = np.mean(missed**2, axis=1)
     chosen = []
     for k in range(rates.shape[1]):
-        floor = ROUNDING * np.mean(rates[:, k] ** 2)
-        good = np.flatnonzero(errors[:, k] <= max(TOLERANCE * errors[:, k].min(), floor))
+        good = np.flatnonzero(errors[:, k] <= max(TOLERANCE * errors[:, k].min(), rounding(rates[:, k])))
         sizes = [np.count_nonzero(trained[g, k]) for g in good]
         chosen.append(good[int(np.argmin(sizes))])
     return chosen
+
+
+def by_criterion(laws, features, rates):
+    """The smallest n log(mean squared error) + terms · log n, on all rows."""
+    n = len(features)
+    missed = rates[None] - np.einsum("rf,lkf->lrk", features, laws)
+    errors = np.mean(missed**2, axis=1)
+    chosen = []
+    for k in range(rates.shape[1]):
+        sizes = np.count_nonzero(laws[:, k], axis=1)
+        criterion = n * np.log(np.maximum(errors[:, k], rounding(rates[:, k]))) + sizes * np.log(n)
+        chosen.append(int(np.argmin(criterion)))
+    return chosen
+
+
+def rounding(rate):
+    return max(ROUNDING * np.mean(rate**2), 1e-300)
 
 
 def by_oracle(laws, truth, otherwise):
@@ -255,13 +272,13 @@ def outcomes_of(folder, entry, methods):
     nothing = {"exact": None, "coefficient_error": None, "r2": None, "r2_second": None, "error": None, "law": None, "seconds": 0.0}
     for method in methods:
         began = time.perf_counter()
-        choices = ["held-out"] + ["oracle"] * (entry["truth"] is not None)
+        choices = ["held-out", "BIC"] + ["oracle"] * (entry["truth"] is not None)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 names, features, rates = linear_problem(entry, runs, method)
             laws = laws_of_thresholds(features, rates)
-            chosen = {"held-out": by_held_out_rows(laws, features, rates, len(runs))}
+            chosen = {"held-out": by_held_out_rows(laws, features, rates, len(runs)), "BIC": by_criterion(laws, features, rates)}
         except Exception as error:
             for choice in choices:
                 yield {"tool": "pysindy", "method": f"{method}, {choice}", **shared, **nothing, "error": f"{type(error).__name__}: {error}"}
@@ -274,7 +291,7 @@ def outcomes_of(folder, entry, methods):
             for k, law in enumerate(entry["truth"]):
                 for name, coefficient in law.items():
                     truth[k, place[factors(name)]] = coefficient
-            chosen["oracle"] = by_oracle(laws, truth, chosen["held-out"])
+            chosen["oracle"] = by_oracle(laws, truth, chosen["BIC"])
         for choice in choices:
             law = np.stack([laws[number, k] for k, number in enumerate(chosen[choice])])
             outcome = {"tool": "pysindy", "method": f"{method}, {choice}", **shared, **nothing, "seconds": seconds}

@@ -75,7 +75,6 @@ def main():
             for inside, words in parts:
                 if score.startswith("Exactly") and inside is False:
                     continue
-                # An oracle of terms knows nothing of laws whose terms are not there.
                 print(f"{score}{words}:\n\n{table(here, score, inside)}\n")
 
 

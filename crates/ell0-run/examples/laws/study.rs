@@ -261,7 +261,7 @@ fn varied(case: Case<'_>, variant: Variant) -> Result<Option<Case<'_>>, Failure>
             {
                 return Ok(None);
             }
-            let unit = |k: usize| match (k % 2 == 0) ^ small_first {
+            let unit = |k: usize| match k.is_multiple_of(2) ^ small_first {
                 true => 1e6,
                 false => 1e-6,
             };
