@@ -75,7 +75,7 @@ pub fn run(
     let system = case.system;
     let features = system.features(&case.library)?;
     let truth = system.truth(&features)?;
-    let criterion = criterion.unwrap_or_default();
+    let criterion = criterion.unwrap_or(FitSettings::default().criterion);
     let settings = FitSettings {
         criterion,
         data: DataSettings {
