@@ -116,14 +116,15 @@ impl Measured {
         Ok(windows)
     }
 
-    /// The same deviations for all measurements of a state.
-    fn constant(&self) -> Vec<Vec<f64>> {
-        let noise = self.noise.iter().zip(&self.scales);
-        let row: Vec<f64> = noise
-            .map(|(noise, scale)| noise.max(FINEST * scale).max(f64::MIN_POSITIVE))
-            .collect();
-        let pieces = self.pieces.iter();
-        pieces.map(|piece| row.repeat(piece.rows())).collect()
+    /// The deviation of every measurement, by its own value.
+    fn deviations(&self, noise: &[Noise]) -> Vec<Vec<f64>> {
+        let of = |piece: &Piece| {
+            let width = piece.inputs.len() / piece.rows();
+            let rows = piece.inputs.chunks_exact(width);
+            rows.flat_map(|row| row.iter().zip(noise).map(|(x, noise)| noise.at(*x)))
+                .collect()
+        };
+        self.pieces.iter().map(of).collect()
     }
 
     /// Residuals of each state: what was measured, what the law says, and whether it counted.
@@ -231,8 +232,16 @@ impl Measured {
                 starts.push(start);
             }
         }
-        let config = LikelihoodConfig::default();
-        let mut deviations = self.constant();
+        let constant = |(noise, scale): (&f64, &f64)| Noise {
+            constant: noise.max(FINEST * scale),
+            proportional: 0.0,
+        };
+        let noise: Vec<Noise> = self.noise.iter().zip(&self.scales).map(constant).collect();
+        let mut config = LikelihoodConfig {
+            floor: self.floor(&noise),
+            ..LikelihoodConfig::default()
+        };
+        let mut deviations = self.deviations(&noise);
         let mut windows = self.windows(self.first, &deviations)?;
         let mut best: Option<LikelyLaw> = None;
         for start in &starts {
@@ -243,7 +252,6 @@ impl Measured {
         }
         let Some(mut law) = best else { return Ok(None) };
         let mut measuring = self.measured_by(&law, &windows, &deviations);
-        let mut config = config;
         for _ in 0..ROUNDS {
             config.floor = self.floor(&measuring.noise);
             deviations = measuring.deviations;
