@@ -3,7 +3,7 @@
 //! | file | what is left aside | why |
 //! | --- | --- | --- |
 //! | `results.json`, `analysis.json` | numbers called `seconds` | the time the run took |
-//! | `report.html` | the same numbers in its tables | |
+//! | `report.html` | the column `seconds` of its tables | the same |
 //! | `*.seconds` | its number | the time so far, over all attempts |
 //! | `events.out.tfevents.*` | the time of each event, and its checksum | wall-clock time, for TensorBoard |
 //! | `checkpoints/*.safetensors` of a training | `replay` and `episodes` of its header | how the journals beside it are cut into blocks depends on when it saved itself |
@@ -89,7 +89,7 @@ fn timeless(file: &Path, bytes: Vec<u8>) -> Vec<u8> {
     let saved = file.parent().is_some_and(|p| p.ends_with("checkpoints"));
     match (&*name, &*ending) {
         ("results.json" | "analysis.json", _) => without_seconds(&bytes).unwrap_or(bytes),
-        ("report.html", _) => page(file, &bytes),
+        ("report.html", _) => page(&bytes),
         ("command.txt", _) => {
             // The settings are those of config.toml.
             let text = String::from_utf8_lossy(&bytes);
@@ -126,44 +126,23 @@ fn without_seconds(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(tree.to_string().into_bytes())
 }
 
-/// The page without the seconds of the results beside it, and of those in folders beside it.
-fn page(file: &Path, bytes: &[u8]) -> Vec<u8> {
-    let mut seconds = Vec::new();
-    let folder = file.parent().unwrap_or(Path::new("."));
-    for path in walk(folder).unwrap_or_default() {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if matches!(&*name, "results.json" | "analysis.json") {
-            let read = std::fs::read(&path).unwrap_or_default();
-            if let Ok(tree) = serde_json::from_slice(&read) {
-                gather(&tree, &mut seconds);
+/// The page without the last column of tables in which that is the time.
+fn page(bytes: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(bytes);
+    let tables = text.split("<table").map(|table| {
+        let timed = table.contains("<th>seconds</th></tr>");
+        let rows = table.split("</tr>").map(|row| match row.rfind("<td>") {
+            Some(last) if timed && row.ends_with("</td>") => {
+                format!("{}<td>time</td>", &row[..last])
             }
-        }
-    }
-    let mut text = String::from_utf8_lossy(bytes).into_owned();
-    for s in seconds {
-        for shown in [format!("{s:.1}"), format!("{s:.2e}"), format!("{s:.0}")] {
-            text = text.replace(&format!("<td>{shown}</td>"), "<td>time</td>");
-            text = text.replace(&format!(" {shown} s"), " time");
-        }
-    }
+            _ => row.to_string(),
+        });
+        rows.collect::<Vec<_>>().join("</tr>")
+    });
+    let text = tables.collect::<Vec<_>>().join("<table");
     // The words that began it are compared as command.txt is.
     let lines = text.lines().filter(|l| !l.contains("--out out"));
     lines.collect::<Vec<_>>().join("\n").into_bytes()
-}
-
-fn gather(node: &Value, seconds: &mut Vec<f64>) {
-    match node {
-        Value::Array(items) => items.iter().for_each(|item| gather(item, seconds)),
-        Value::Object(map) => {
-            for (key, value) in map {
-                match value.as_f64() {
-                    Some(s) if key == "seconds" => seconds.push(s),
-                    _ => gather(value, seconds),
-                }
-            }
-        }
-        _ => {}
-    }
 }
 
 /// Records of a length, its checksum, the bytes and their checksum; an event begins with its time.
