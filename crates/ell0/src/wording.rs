@@ -50,8 +50,11 @@ fn fitting(characters: impl Iterator<Item = char>, most: usize) -> (Vec<String>,
 /// ```
 #[must_use]
 pub fn shown(text: &str) -> String {
-    let (pieces, whole) = fitting(text.chars(), MOST_SHOWN);
-    pieces.concat() + if whole { "" } else { "…" }
+    let mut short = escaped(text.chars().take(MOST_SHOWN));
+    if text.chars().nth(MOST_SHOWN).is_some() {
+        short.push('…');
+    }
+    short
 }
 
 /// The part of a text around a place (in bytes), with a mark below it; further lines are indented like the first.

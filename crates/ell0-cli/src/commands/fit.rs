@@ -27,6 +27,9 @@ pub struct Fit {
     /// How terms are chosen: exact, sampled, stlsq, lasso or ols
     #[arg(long, default_value = "exact")]
     method: Choice,
+    /// What a law is judged by: validation (its error on held-out rates of change) or likelihood (of the measurements themselves: slower, and far better beyond 1 % noise)
+    #[arg(long, default_value = "validation")]
+    criterion: Criterion,
     /// Price of a term, instead of the choice by validation
     #[arg(long, conflicts_with = "terms")]
     lambda: Option<f64>,
@@ -58,7 +61,7 @@ pub struct Fit {
 impl Fit {
     fn settings(&self) -> anyhow::Result<FitSettings> {
         let settings = FitSettings {
-            criterion: Criterion::default(),
+            criterion: self.criterion,
             method: self.method,
             lambda: self.lambda,
             terms: self.terms,

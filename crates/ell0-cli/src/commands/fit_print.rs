@@ -10,23 +10,77 @@ use crate::table::new_table;
 pub fn tables(out: &mut impl Write, found: &Discovery, folder: &Path) -> anyhow::Result<()> {
     data(out, found)?;
     writeln!(out, "\n\n{}\n", found.model.text(5))?;
+    judgement(out, found)?;
     paths(out, found)?;
     notes(out, found)?;
     let how = match found.rule {
         Rule::Terms(terms) => format!("{terms} terms were asked for"),
         Rule::Lambda(lambda) => format!("the least error + {lambda} × terms"),
+        _ if found.is_judged() => "the law under which the measurements themselves are most likely, a term being worth its price (BIC, with the number of laws of its size)".into(),
         _ => "the smallest law whose error on held-out data is within one standard error of the least, or no larger than twice what noise and differencing leave in the targets themselves".into(),
     };
-    writeln!(
-        out,
-        "Choice: {how}. Its coefficients are from all rows, those held out included."
-    )?;
+    let rows = if found.is_judged() {
+        "windows of the measurements, evenly drawn from all of them"
+    } else {
+        "all rows, those held out included"
+    };
+    writeln!(out, "Choice: {how}. Its coefficients are from {rows}.")?;
     writeln!(
         out,
         "Model, path, figures and config.toml are in {}",
         folder.display()
     )?;
     Ok(())
+}
+
+/// Coefficients with their intervals, and how far each equation explains its state.
+fn judgement(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
+    let Some(judgement) = &found.judgement else {
+        return Ok(());
+    };
+    if found.is_judged() {
+        let header = ["target", "term", "coefficient", "95 % interval"];
+        let mut grid = new_table(&header, 2);
+        for equation in &found.equations {
+            for term in &equation.terms {
+                let Some(error) = term.error else { continue };
+                let (c, half) = (term.coefficient, 1.96 * error);
+                let digits = digits(half);
+                grid.add_row([
+                    equation.target.clone(),
+                    term.feature.clone(),
+                    format!("{c:.digits$}"),
+                    format!("{:.digits$} … {:.digits$}", c - half, c + half),
+                ]);
+            }
+        }
+        writeln!(out, "{grid}")?;
+    }
+    for (equation, judged) in found.equations.iter().zip(&judgement.equations) {
+        writeln!(out, "{}: {}", equation.target, judged.words())?;
+    }
+    if judgement.outliers > 0 {
+        let (what, them) = match judgement.outliers {
+            1 => ("measurement is", "it was"),
+            _ => ("measurements are", "they were"),
+        };
+        writeln!(
+            out,
+            "{} {what} so far off that {them} left out",
+            judgement.outliers
+        )?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+/// Places behind the point that show two digits of an error.
+fn digits(error: f64) -> usize {
+    if error > 0.0 && error.is_finite() {
+        (1.0 - error.log10().floor()).clamp(0.0, 12.0) as usize
+    } else {
+        6
+    }
 }
 
 fn data(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {

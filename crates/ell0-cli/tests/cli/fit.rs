@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::fixture::{Desk, list, model, near, number};
+use crate::fixture::{Desk, list, lorenz, model, near, number};
 
 /// A damped oscillator x'' = −x − 0.2 x' with a control on it, by small steps of the midpoint rule.
 fn oscillator(rows: usize, start: f64) -> String {
@@ -341,4 +341,33 @@ fn a_full_disk_is_reported() {
     desk.all_fail(&format!("{line} | cannot write /dev/full"));
     let device = desk.path("/dev/full").metadata();
     assert!(device.is_ok_and(|m| !m.is_file()), "it was replaced");
+}
+
+#[test]
+fn the_likelihood_tells_what_is_explained() {
+    let desk = Desk::new().with("data.csv", lorenz());
+    let fit = "fit data.csv --library polynomial(2) --criterion likelihood";
+    desk.ell0(&format!("{fit} --states x,y,z --out whole"))
+        .shows(
+            "95 % interval | x: explained to the noise | z: explained to the noise | most likely",
+        );
+    let law = desk.json("whole/model.json");
+    let terms = &law["equations"][1]["terms"];
+    let truth = [("x", 28.0), ("y", -1.0), ("x z", -1.0)];
+    assert_eq!(terms.as_array().map(Vec::len), Some(truth.len()), "{terms}");
+    for (k, (name, value)) in truth.into_iter().enumerate() {
+        assert_eq!(terms[k]["feature"], name);
+        let number = |key: &str| terms[k][key].as_f64().expect("a number");
+        let (off, error) = (number("coefficient") - value, number("error"));
+        assert!(off.abs() < 4.0 * error, "{terms}");
+    }
+    // A state that nobody measured.
+    let hidden = desk.ell0(&format!("{fit} --states x,y --out hidden --json"));
+    let hidden = hidden.json();
+    assert_eq!(hidden["judgement"]["equations"][1]["verdict"], "partly");
+    desk.all_fail(&format!(
+        "{fit} --states x,y --terms 2 | not by both
+         {fit} --states x,y --dynamics discrete | rates of change only"
+    ));
+    desk.all_misused("fit data.csv --states x --criterion luck | there is no criterion `luck`");
 }

@@ -13,7 +13,8 @@ use ell0_data::evidence::{Evidence, Split, TrainingRows};
 
 use super::likelihood::Measured;
 use super::{
-    Choice, DataSummary, DiscoveredEquation, Discovery, FitSettings, Material, PathLine, Selected,
+    Choice, DataSummary, DiscoveredEquation, Discovery, FitSettings, Judgement, Material, PathLine,
+    Selected,
 };
 use crate::{
     error::{About, Error, Result},
@@ -218,6 +219,7 @@ pub(super) fn discover(
     let mut judgement = None;
     if let Some(measured) = measured {
         let judging = Task::begin(observer, "judging by the measurements", None);
+        judgement = Some(Judgement::no_law(targets.len()));
         if let Some(found) = measured.law(&material.features, &paths, &chosen)? {
             for (law, equation) in laws.iter_mut().zip(&found.law.equations) {
                 law.coefficients.fill(0.0);
@@ -228,6 +230,10 @@ pub(super) fn discover(
                     errors[*j] = *error;
                 }
                 law.errors = Some(errors);
+                let size = equation.support.len();
+                for line in path.iter_mut().filter(|l| l.target == law.target) {
+                    line.chosen = line.terms == size;
+                }
             }
             judgement = Some(found.judgement);
         }
@@ -249,16 +255,18 @@ pub(super) fn discover(
             no_probabilities,
         })
         .collect();
-    let smallest = chosen
+    let smallest = path
         .iter()
-        .map(|l| l.lambda)
+        .filter(|l| l.chosen)
+        .map(|l| l.lambda.unwrap_or(f64::INFINITY))
         .fold(f64::INFINITY, f64::min);
+    let terms = model.equations().iter().map(|e| e.terms.len()).sum();
     Ok(Discovery {
         data: DataSummary::new(&evidence, &material.all),
         equations,
         selected: Selected {
             lambda: finite(smallest),
-            terms: chosen.iter().map(|l| l.terms).sum(),
+            terms,
         },
         rule,
         path,

@@ -134,6 +134,12 @@ impl Discovery {
         files::read_json(&folder.as_ref().join(super::folder::RESULT))
     }
 
+    /// Whether the law was chosen by the likelihood of the measurements.
+    #[must_use]
+    pub fn is_judged(&self) -> bool {
+        self.judgement.as_ref().is_some_and(|j| j.windows > 0)
+    }
+
     /// Names of the targets.
     pub fn targets(&self) -> impl Iterator<Item = &str> {
         self.equations.iter().map(|e| e.target.as_str())

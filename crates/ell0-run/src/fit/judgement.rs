@@ -36,6 +36,26 @@ pub enum Verdict {
     Explained,
     /// More is left than the noise: the library may lack a term.
     Partly,
+    /// No law of the library could be followed through the measurements.
+    NoLaw,
+}
+
+impl Judgement {
+    /// No law could be followed through the measurements of so many states.
+    pub(super) fn no_law(states: usize) -> Self {
+        let judged = Judged {
+            noise_left: 1.0,
+            noise_measured: None,
+            explained: 0.0,
+            verdict: Verdict::NoLaw,
+        };
+        Judgement {
+            windows: 0,
+            rows: 0,
+            outliers: 0,
+            equations: vec![judged; states],
+        }
+    }
 }
 
 impl Judged {
@@ -43,7 +63,20 @@ impl Judged {
     #[must_use]
     pub fn words(&self) -> String {
         match self.verdict {
-            Verdict::Explained => "explained to the noise".into(),
+            Verdict::NoLaw => {
+                "no law of this library can be followed through the measurements; this one is the choice of held-out rates of change".into()
+            }
+            Verdict::Explained => match self.noise_measured {
+                Some(noise) => format!(
+                    "explained to the noise: {} of the state is left, the noise is {}",
+                    percent(self.noise_left),
+                    percent(noise)
+                ),
+                None => format!(
+                    "explained: {} of the state is left",
+                    percent(self.noise_left)
+                ),
+            },
             Verdict::Partly => {
                 let measured = self.noise_measured.map_or(String::new(), |noise| {
                     format!(", the noise is {}", percent(noise))

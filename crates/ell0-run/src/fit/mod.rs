@@ -40,7 +40,7 @@ pub use discovery::{DataSummary, DiscoveredEquation, Discovery, PathLine, Select
 pub use judgement::{Judged, Judgement, Verdict};
 
 use crate::{
-    data::{DataSettings, Prepared, Source, refuse_twice},
+    data::{DataSettings, Kind, Prepared, Source, refuse_twice},
     error::{Error, Result},
     files,
     observer::Observer,
@@ -89,6 +89,31 @@ pub enum Criterion {
     Validation,
     /// For laws of rates of change, the likelihood of the measurements themselves.
     Likelihood,
+}
+
+impl std::str::FromStr for Criterion {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "validation" => Ok(Criterion::Validation),
+            "likelihood" => Ok(Criterion::Likelihood),
+            _ => Err(Error::Unknown {
+                kind: "criterion",
+                name: name.into(),
+                known: "validation or likelihood".into(),
+            }),
+        }
+    }
+}
+
+impl std::fmt::Display for Criterion {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(match self {
+            Criterion::Validation => "validation",
+            Criterion::Likelihood => "likelihood",
+        })
+    }
 }
 
 /// Everything that a fit depends on; as TOML, the `config.toml` of its folder.
@@ -154,6 +179,18 @@ impl FitSettings {
             let expected = "a probability strictly between 0 and 1";
             return Err(Error::setting("prior", self.prior, expected));
         }
+        if self.criterion == Criterion::Likelihood {
+            if self.rule() != Rule::OneStandardError {
+                return Err(Error::Settings(
+                    "a law is chosen by its likelihood, or by a number or a price of terms: not by both",
+                ));
+            }
+            if self.data.dynamics == Kind::Discrete || !self.data.inputs.is_empty() {
+                return Err(Error::Settings(
+                    "the likelihood of the measurements judges laws of rates of change only: leave the criterion out here",
+                ));
+            }
+        }
         files::to_toml(self).map(drop)
     }
 
@@ -173,6 +210,11 @@ impl FitSettings {
         let given = self.given_evidence()?;
         if given.is_empty() {
             return self.fit_source(Source::Files(&self.data.files), observer);
+        }
+        if self.criterion == Criterion::Likelihood {
+            return Err(Error::Settings(
+                "the likelihood needs the measurements themselves; statistics do not have them: leave the criterion out, or fit the files",
+            ));
         }
         if self.method == Choice::Sampled {
             return Err(Error::Settings(
@@ -200,7 +242,6 @@ impl FitSettings {
             Choice::ByStatistics(_) => None,
         };
         let judged = self.criterion == Criterion::Likelihood
-            && self.rule() == Rule::OneStandardError
             && prepared.question.dynamics == Dynamics::Continuous;
         let measured = judged
             .then(|| likelihood::Measured::new(&prepared, observer))

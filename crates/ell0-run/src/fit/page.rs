@@ -6,6 +6,9 @@ use crate::report::{Page, Section};
 /// How the choice of a law is told.
 const CHOICE: &str = "The circle marks the law that was chosen: unless a number of terms or a price was asked for, the smallest whose error on held-out data is within one standard error of the least, or no larger than twice what noise and differencing leave in the targets themselves. The coefficients are from all rows, those that were held out for the choice included.";
 
+/// How the choice by likelihood is told.
+const JUDGED: &str = "The path is by rates of change. The circle marks its law of the size that was chosen; the law itself was chosen, and its coefficients found, by the likelihood of the measurements: trajectories through windows of them.";
+
 impl Discovery {
     /// The page of the law; `config` is the text of its settings.
     pub(crate) fn page(&self, settings: &FitSettings, config: &str) -> Page {
@@ -20,12 +23,26 @@ impl Discovery {
                     equation.target.clone(),
                     term.feature.clone(),
                     format!("{:.6}", term.coefficient),
+                    term.error
+                        .map_or("–".into(), |e| format!("± {:.2e}", 1.96 * e)),
                     term.probability.map_or("–".into(), |p| format!("{p:.3}")),
                 ]
             })
             .collect();
-        laws = laws.table(&["target", "term", "coefficient", "probability"], &rows);
+        let header = [
+            "target",
+            "term",
+            "coefficient",
+            "95 % interval",
+            "probability",
+        ];
+        laws = laws.table(&header, &rows);
         laws = laws.note("Probability: how sure the data are that the term belongs.");
+        if let Some(judgement) = &self.judgement {
+            for (equation, judged) in self.equations.iter().zip(&judgement.equations) {
+                laws = laws.note(&format!("{}: {}.", equation.target, judged.words()));
+            }
+        }
         for equation in &self.equations {
             if let Some(reason) = &equation.no_probabilities {
                 laws = laws.note(&format!(
@@ -52,7 +69,7 @@ impl Discovery {
         let path = Section::new("Error against number of terms")
             .figure(&self.path_figure())
             .table(&header, &rows)
-            .note(CHOICE);
+            .note(if self.is_judged() { JUDGED } else { CHOICE });
         let name = settings.data.files.first().and_then(|f| f.file_name());
         let name = name.map_or("the data".into(), |n| n.to_string_lossy());
         Page::new(
