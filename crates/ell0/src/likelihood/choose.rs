@@ -162,28 +162,39 @@ impl State<'_> {
         let strength = |c: usize| now.fitted.coefficients[c].powi(2) / (variance * inverse[c]);
         let mut order: Vec<usize> = (0..p).collect();
         order.sort_by(|a, b| strength(*a).total_cmp(&strength(*b)));
-        // A term's strength is about what its absence costs; where the law bends that is only a guess, so the weakest few are tried.
-        for c in order.into_iter().take(3) {
-            if strength(c) > 2.0 * self.dearest() {
+        // A term's strength is about what its absence costs; where the law bends that is only a guess, so the weakest few are tried. Many that are weak go together.
+        let weak = order.iter().take_while(|c| strength(**c) < self.dearest());
+        let many = order[..weak.count()].to_vec();
+        let few = order.iter().take(3).map(|c| vec![*c]);
+        let tries = (many.len() > 3).then_some(many).into_iter().chain(few);
+        for gone in tries {
+            if strength(gone[0]) > 2.0 * self.dearest() {
                 return None;
             }
-            let mut supports = now.supports.clone();
-            let mut coefficients = now.fitted.coefficients.clone();
-            coefficients.remove(c);
-            let mut place = c;
-            for support in &mut supports {
-                if place < support.len() {
-                    support.remove(place);
-                    break;
-                }
-                place -= support.len();
-            }
-            let next = self.fitted(supports, coefficients, now.fitted.starts.clone(), Some(now));
+            let next = self.without(now, &gone);
             if next.score < now.score {
                 return Some(next);
             }
         }
         None
+    }
+
+    /// The law without some of its terms, by the places of their coefficients.
+    fn without(&self, now: &Candidate, gone: &[usize]) -> Candidate {
+        let stays = |place: usize| !gone.contains(&place);
+        let coefficients = now.fitted.coefficients.iter().enumerate();
+        let coefficients = coefficients.filter(|(place, _)| stays(*place));
+        let coefficients = coefficients.map(|(_, c)| *c).collect();
+        let mut place = 0..;
+        let supports = now.supports.iter().map(|support| {
+            let terms = support.iter().zip(place.by_ref());
+            terms
+                .filter(|(_, place)| stays(*place))
+                .map(|(j, _)| *j)
+                .collect()
+        });
+        let supports = supports.collect();
+        self.fitted(supports, coefficients, now.fitted.starts.clone(), Some(now))
     }
 
     /// What a term costs at most.

@@ -93,7 +93,7 @@ fn reduced(whole: &Whole, n: usize, p: usize, rows: &[usize], damping: f64) -> R
         }
         for (at, (&row, out)) in rows
             .iter()
-            .zip(sum.information.chunks_exact_mut(p))
+            .zip(sum.information.chunks_exact_mut(p.max(1)))
             .enumerate()
         {
             let own = &sums.normal[(n + at) * width + n..][..p];

@@ -228,3 +228,26 @@ fn slopes_are_those_of_differences() {
         assert!((own - sums.diagonal[k]).abs() < 1e-9 * own, "{k}");
     }
 }
+
+/// What has no law gets none, or a small one: not a panic where no term is left.
+#[test]
+fn noise_alone_has_no_law() {
+    let mut rng = Stream::new(11).at(0);
+    let time: Vec<f64> = (0..200).map(|k| 0.1 * f64::from(k)).collect();
+    let states: Vec<f64> = time.iter().flat_map(|_| [rng.normal(), 5.0]).collect();
+    let whole = Window::new(time, states, Vec::new(), &[1.0; 400]).unwrap();
+    let features = "polynomial(2)"
+        .parse::<Library>()
+        .unwrap()
+        .features(&["x".to_string(), "y".to_string()])
+        .unwrap();
+    let windows = whole.parts(25);
+    for near in [
+        vec![vec![], vec![]],
+        vec![vec![(0, 0.1)], vec![(1, 0.1), (2, -0.1)]],
+    ] {
+        let law = likely_law(&features, &windows, &near, &LikelihoodConfig::default()).unwrap();
+        let terms: usize = law.equations.iter().map(|e| e.support.len()).sum();
+        assert!(terms <= 2 && law.misfit < 1.5, "{law:?}");
+    }
+}
