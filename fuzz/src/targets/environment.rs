@@ -2,13 +2,14 @@
 
 use ell0_control::environment::{check, make};
 
-use super::{Target, text};
-use crate::{
-    dice::Dice,
-    verdict::{Fault, Outcome, Verdict, error},
-};
+use super::text::{self, Grammar};
+use crate::verdict::{Fault, Outcome, Verdict, error};
 
-pub struct EnvironmentText;
+pub const TARGET: Grammar = Grammar {
+    seeds: &SEEDS,
+    words: &WORDS,
+    run,
+};
 
 const SEEDS: [&str; 5] = [
     "pendulum",
@@ -23,37 +24,21 @@ const WORDS: [&str; 15] = [
     "nan", " ",
 ];
 
-impl Target for EnvironmentText {
-    fn extension(&self) -> &'static str {
-        "txt"
-    }
-
-    fn seeds(&self) -> anyhow::Result<Vec<Vec<u8>>> {
-        Ok(text::seeds(&SEEDS))
-    }
-
-    fn mutate(&self, dice: &mut Dice, seeds: &[Vec<u8>]) -> Vec<u8> {
-        text::mutate(dice, seeds, &WORDS)
-    }
-
-    fn run(&mut self, bytes: &[u8]) -> Verdict {
-        text::read(bytes, make, |world| {
-            let said = world.text();
-            let again = |text: &str| make(text).map(|w| w.text());
-            text::same_again(&said, &said, again)?;
-            if let Err(e) = check(world.as_ref()) {
-                return error(e);
-            }
-            let mut world = world.copy();
-            world.reset(&mut ell0::rng::Stream::new(0).at(0));
-            let action = vec![0.5; world.action_space().names().len()];
-            match world.step(&action) {
-                Ok(step) if step.reward.is_nan() => {
-                    Err(Fault::wrong("the reward is a number", said))
-                }
-                Ok(_) => Ok(Outcome::Valid),
-                Err(e) => error(e),
-            }
-        })
-    }
+fn run(bytes: &[u8]) -> Verdict {
+    text::read(bytes, make, |world| {
+        let said = world.text();
+        let again = |text: &str| make(text).map(|w| w.text());
+        text::same_again(&said, &said, again)?;
+        if let Err(e) = check(world.as_ref()) {
+            return error(e);
+        }
+        let mut world = world.copy();
+        world.reset(&mut ell0::rng::Stream::new(0).at(0));
+        let action = vec![0.5; world.action_space().names().len()];
+        match world.step(&action) {
+            Ok(step) if step.reward.is_nan() => Err(Fault::wrong("the reward is a number", said)),
+            Ok(_) => Ok(Outcome::Valid),
+            Err(e) => error(e),
+        }
+    })
 }

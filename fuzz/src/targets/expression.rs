@@ -2,13 +2,14 @@
 
 use ell0::equation::{Dynamics, Expression, Model};
 
-use super::{Target, text};
-use crate::{
-    dice::Dice,
-    verdict::{Fault, Outcome, Verdict, error},
-};
+use super::text::{self, Grammar};
+use crate::verdict::{Fault, Outcome, Verdict, error};
 
-pub struct ExpressionText;
+pub const TARGET: Grammar = Grammar {
+    seeds: &SEEDS,
+    words: &WORDS,
+    run,
+};
 
 const VARIABLES: [&str; 4] = ["x", "y", "theta_dot", "a b"];
 
@@ -59,43 +60,29 @@ const WORDS: [&str; 33] = [
     "^-2",
 ];
 
-impl Target for ExpressionText {
-    fn extension(&self) -> &'static str {
-        "txt"
-    }
-
-    fn seeds(&self) -> anyhow::Result<Vec<Vec<u8>>> {
-        Ok(text::seeds(&SEEDS))
-    }
-
-    fn mutate(&self, dice: &mut Dice, seeds: &[Vec<u8>]) -> Vec<u8> {
-        text::mutate(dice, seeds, &WORDS)
-    }
-
-    fn run(&mut self, bytes: &[u8]) -> Verdict {
-        let parse = |text: &str| Expression::parse(text, &VARIABLES);
-        text::read(bytes, parse, |expression| {
-            let _ = expression.evaluate_row(&[0.5, -1.5, 2.0, 1.0]);
-            let _ = (expression.latex(5), expression.mathml(5));
-            let slope = match expression.derivative("x") {
-                Ok(slope) => slope,
-                Err(e) => return error(e),
-            };
-            let _ = slope.evaluate_row(&[0.5, -1.5, 2.0, 1.0]);
-            let columns = [0.5, 1.0, -1.5, 0.0, 2.0, 1.0, 1.0, 3.0];
-            match expression.evaluate(&columns, 2) {
-                Ok(values) if values.len() == 2 => {}
-                Ok(_) => return Err(Fault::wrong("a value for each row", "")),
-                Err(e) => return error(e),
-            }
-            // A model's file is what an expression must survive; one that cannot be written is refused there.
-            let variables = VARIABLES.map(String::from).to_vec();
-            let laws = vec![("y".into(), expression.clone())];
-            match Model::new(variables, laws, Dynamics::Regression) {
-                Ok(_) => text::same_again(&expression, &expression.to_string(), parse)?,
-                Err(e) => return error(e),
-            }
-            Ok(Outcome::Valid)
-        })
-    }
+fn run(bytes: &[u8]) -> Verdict {
+    let parse = |text: &str| Expression::parse(text, &VARIABLES);
+    text::read(bytes, parse, |expression| {
+        let _ = expression.evaluate_row(&[0.5, -1.5, 2.0, 1.0]);
+        let _ = (expression.latex(5), expression.mathml(5));
+        let slope = match expression.derivative("x") {
+            Ok(slope) => slope,
+            Err(e) => return error(e),
+        };
+        let _ = slope.evaluate_row(&[0.5, -1.5, 2.0, 1.0]);
+        let columns = [0.5, 1.0, -1.5, 0.0, 2.0, 1.0, 1.0, 3.0];
+        match expression.evaluate(&columns, 2) {
+            Ok(values) if values.len() == 2 => {}
+            Ok(_) => return Err(Fault::wrong("a value for each row", "")),
+            Err(e) => return error(e),
+        }
+        // A model's file is what an expression must survive; one that cannot be written is refused there.
+        let variables = VARIABLES.map(String::from).to_vec();
+        let laws = vec![("y".into(), expression.clone())];
+        match Model::new(variables, laws, Dynamics::Regression) {
+            Ok(_) => text::same_again(&expression, &expression.to_string(), parse)?,
+            Err(e) => return error(e),
+        }
+        Ok(Outcome::Valid)
+    })
 }

@@ -2,13 +2,14 @@
 
 use ell0::features::Library;
 
-use super::{Target, text};
-use crate::{
-    dice::Dice,
-    verdict::{Fault, Outcome, Verdict, error},
-};
+use super::text::{self, Grammar};
+use crate::verdict::{Fault, Outcome, Verdict, error};
 
-pub struct LibraryText;
+pub const TARGET: Grammar = Grammar {
+    seeds: &SEEDS,
+    words: &WORDS,
+    run,
+};
 
 const SEEDS: [&str; 9] = [
     "polynomial(3)",
@@ -58,38 +59,24 @@ const WORDS: [&str; 33] = [
     "fourier(60, interactions)",
 ];
 
-impl Target for LibraryText {
-    fn extension(&self) -> &'static str {
-        "txt"
-    }
-
-    fn seeds(&self) -> anyhow::Result<Vec<Vec<u8>>> {
-        Ok(text::seeds(&SEEDS))
-    }
-
-    fn mutate(&self, dice: &mut Dice, seeds: &[Vec<u8>]) -> Vec<u8> {
-        text::mutate(dice, seeds, &WORDS)
-    }
-
-    fn run(&mut self, bytes: &[u8]) -> Verdict {
-        text::read(bytes, str::parse::<Library>, |library| {
-            text::same_again(&library, &library.to_string(), str::parse)?;
-            let features = match library.features(&["x", "y", "u"]) {
-                Ok(features) => features,
-                Err(e) => return error(e),
-            };
-            let count = features.len();
-            if features.names().len() != count || features.terms().len() != count || count == 0 {
-                return Err(Fault::wrong("a name for each term", ""));
+fn run(bytes: &[u8]) -> Verdict {
+    text::read(bytes, str::parse::<Library>, |library| {
+        text::same_again(&library, &library.to_string(), str::parse)?;
+        let features = match library.features(&["x", "y", "u"]) {
+            Ok(features) => features,
+            Err(e) => return error(e),
+        };
+        let count = features.len();
+        if features.names().len() != count || features.terms().len() != count || count == 0 {
+            return Err(Fault::wrong("a name for each term", ""));
+        }
+        match features.evaluate(&[0.5, -1.5, 2.0]) {
+            Ok(values) if values.len() == count => Ok(Outcome::Valid),
+            Ok(values) => {
+                let what = format!("{} values of {count} terms", values.len());
+                Err(Fault::wrong("a value for each term", what))
             }
-            match features.evaluate(&[0.5, -1.5, 2.0]) {
-                Ok(values) if values.len() == count => Ok(Outcome::Valid),
-                Ok(values) => {
-                    let what = format!("{} values of {count} terms", values.len());
-                    Err(Fault::wrong("a value for each term", what))
-                }
-                Err(e) => error(e),
-            }
-        })
-    }
+            Err(e) => error(e),
+        }
+    })
 }

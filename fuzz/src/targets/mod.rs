@@ -52,12 +52,10 @@ const ALL: [(&str, Make); 14] = [
         Ok(Box::new(checkpoint::Checkpoint::new()?))
     }),
     ("journal", |_| Ok(Box::new(journal::JournalFile::new()?))),
-    ("library", |_| Ok(Box::new(library::LibraryText))),
-    ("expression", |_| Ok(Box::new(expression::ExpressionText))),
-    ("environment", |_| {
-        Ok(Box::new(environment::EnvironmentText))
-    }),
-    ("policy", |_| Ok(Box::new(policy::PolicyText))),
+    ("library", |_| Ok(Box::new(library::TARGET))),
+    ("expression", |_| Ok(Box::new(expression::TARGET))),
+    ("environment", |_| Ok(Box::new(environment::TARGET))),
+    ("policy", |_| Ok(Box::new(policy::TARGET))),
     ("http", |binary| Ok(Box::new(http::Http::new(binary)?))),
 ];
 

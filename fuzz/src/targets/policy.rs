@@ -2,13 +2,14 @@
 
 use ell0_control::agent::ActorKind;
 
-use super::{Target, text};
-use crate::{
-    dice::Dice,
-    verdict::{Outcome, Verdict},
-};
+use super::text::{self, Grammar};
+use crate::verdict::{Outcome, Verdict};
 
-pub struct PolicyText;
+pub const TARGET: Grammar = Grammar {
+    seeds: &SEEDS,
+    words: &WORDS,
+    run,
+};
 
 const SEEDS: [&str; 6] = [
     "network",
@@ -33,23 +34,9 @@ const WORDS: [&str; 11] = [
     " ",
 ];
 
-impl Target for PolicyText {
-    fn extension(&self) -> &'static str {
-        "txt"
-    }
-
-    fn seeds(&self) -> anyhow::Result<Vec<Vec<u8>>> {
-        Ok(text::seeds(&SEEDS))
-    }
-
-    fn mutate(&self, dice: &mut Dice, seeds: &[Vec<u8>]) -> Vec<u8> {
-        text::mutate(dice, seeds, &WORDS)
-    }
-
-    fn run(&mut self, bytes: &[u8]) -> Verdict {
-        text::read(bytes, str::parse::<ActorKind>, |kind| {
-            text::same_again(&kind, &kind.to_string(), str::parse)?;
-            Ok(Outcome::Valid)
-        })
-    }
+fn run(bytes: &[u8]) -> Verdict {
+    text::read(bytes, str::parse::<ActorKind>, |kind| {
+        text::same_again(&kind, &kind.to_string(), str::parse)?;
+        Ok(Outcome::Valid)
+    })
 }

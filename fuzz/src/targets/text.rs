@@ -1,5 +1,6 @@
 //! Small grammars: texts that are read and written again.
 
+use super::Target;
 use crate::{
     dice::Dice,
     mutate::{bytes, tokens},
@@ -14,6 +15,34 @@ const BRACKETS: [(&str, &str); 6] = [
     ("[x", "]"),
     ("2^", ""),
 ];
+
+/// A target whose inputs are texts of a small grammar.
+pub struct Grammar {
+    /// Valid texts.
+    pub seeds: &'static [&'static str],
+    /// Words that the grammar knows.
+    pub words: &'static [&'static str],
+    /// Reads bytes and checks what comes of them.
+    pub run: fn(&[u8]) -> Verdict,
+}
+
+impl Target for Grammar {
+    fn extension(&self) -> &'static str {
+        "txt"
+    }
+
+    fn seeds(&self) -> anyhow::Result<Vec<Vec<u8>>> {
+        Ok(seeds(self.seeds))
+    }
+
+    fn mutate(&self, dice: &mut Dice, seeds: &[Vec<u8>]) -> Vec<u8> {
+        mutate(dice, seeds, self.words)
+    }
+
+    fn run(&mut self, bytes: &[u8]) -> Verdict {
+        (self.run)(bytes)
+    }
+}
 
 /// Texts as seeds.
 pub fn seeds(texts: &[&str]) -> Vec<Vec<u8>> {
