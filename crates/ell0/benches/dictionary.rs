@@ -6,7 +6,10 @@ use std::{hint::black_box, time::Instant};
 
 use criterion::Criterion;
 use ell0::{
-    dictionary::{Accumulator, Path, PathConfig, Rule, Statistics, sampled_trainer},
+    dictionary::{
+        Accumulator, Path, PathConfig, Problem, Rule, Statistics, inclusion_probabilities,
+        sampled_trainer,
+    },
     features::{Features, Library},
     gates::Penalty,
     network::{GateSpec, Per},
@@ -63,6 +66,75 @@ fn paths(statistics: &Statistics) -> usize {
         .sum()
 }
 
+/// A state of the ring x_i' = (x_{i+1} − x_{i−2}) x_{i−1} − x_i + 8, for its rates of change.
+fn ring(x: &[f64]) -> Vec<f64> {
+    let n = x.len();
+    (0..n)
+        .map(|i| (x[(i + 1) % n] - x[(i + n - 2) % n]) * x[(i + n - 1) % n] - x[i] + 8.0)
+        .collect()
+}
+
+/// Two van der Pol oscillators, coupled.
+fn oscillators(x: &[f64]) -> Vec<f64> {
+    let (a, b, c, d) = (x[0], x[1], x[2], x[3]);
+    vec![
+        b,
+        (1.0 - a * a) * b - a + 0.3 * c,
+        d,
+        1.7 * (1.0 - c * c) * d - 1.3 * c + 0.2 * a,
+    ]
+}
+
+/// Statistics of states against their rates of change with 1 % of noise, along a trajectory.
+fn trajectory(
+    rates: impl Fn(&[f64]) -> Vec<f64>,
+    mut state: Vec<f64>,
+    library: &str,
+    rows: usize,
+) -> Statistics {
+    let n = state.len();
+    let (mut x, mut y) = (vec![0.0; rows * n], vec![0.0; rows * n]);
+    let mut rng = Stream::new(2).at(0);
+    for row in 0..rows {
+        for (k, rate) in rates(&state).into_iter().enumerate() {
+            x[k * rows + row] = state[k];
+            y[k * rows + row] = rate * (1.0 + 0.01 * rng.normal());
+        }
+        // Midpoint steps, far finer than the rows.
+        for _ in 0..20 {
+            let shifted = |by: &[f64], step: f64| -> Vec<f64> {
+                state.iter().zip(by).map(|(x, r)| x + step * r).collect()
+            };
+            let middle = shifted(&rates(&state), 0.0005);
+            state = shifted(&rates(&middle), 0.001);
+        }
+    }
+    let names: Vec<String> = (0..n).map(|k| format!("x{k}")).collect();
+    let library: Library = library.parse().expect("a valid library");
+    let features = library.features(&names).expect("features");
+    let mut accumulator = Accumulator::new(features, names).expect("valid columns");
+    accumulator.push(&x, &y, None, rows).expect("finite data");
+    accumulator.finish()
+}
+
+/// What a fit does for each of the first so many targets: the path as far as it is needed, and the probabilities.
+fn laws(statistics: &Statistics, targets: usize) -> usize {
+    let config = PathConfig {
+        rule: Some(Rule::Bic),
+        ..PathConfig::default()
+    };
+    (0..targets)
+        .map(|target| {
+            let path = Path::new(statistics, &[target], &[], &config).expect("a path");
+            let problem = Problem::new(statistics, &[target]).expect("a problem");
+            let sure =
+                inclusion_probabilities(&problem, 0.1, &Stream::new(0)).expect("enough rows");
+            black_box(sure);
+            path.choose(Rule::Bic).expect("a choice").terms
+        })
+        .sum()
+}
+
 /// Least seconds of several calls.
 fn seconds(calls: usize, mut work: impl FnMut()) -> f64 {
     work();
@@ -108,6 +180,29 @@ fn main() {
     criterion.bench_function("exact path of 3 targets on the statistics", |b| {
         b.iter(|| paths(&statistics))
     });
+
+    // Large libraries; a test of the benchmark takes one target of each.
+    let start = (0..10).map(|k| 8.0 + (k as f64).sin()).collect();
+    let large = trajectory(
+        ring,
+        start,
+        "polynomial(3)",
+        if quick { 400 } else { 5_000 },
+    );
+    assert_eq!(large.features().len(), 286);
+    criterion.bench_function("path and probabilities, 286 terms x 10 targets", |b| {
+        b.iter(|| laws(&large, if quick { 1 } else { 10 }));
+    });
+    let library = "polynomial(6) + polynomial(2) * fourier(5) + functions(exp, tanh, abs)";
+    let start = vec![1.0, 0.3, -0.5, 0.8];
+    let large = trajectory(oscillators, start, library, if quick { 900 } else { 5_000 });
+    assert_eq!(large.features().len(), 822);
+    let mut group = criterion.benchmark_group("large");
+    group.sample_size(10);
+    group.bench_function("path and probabilities, 822 terms x 4 targets", |b| {
+        b.iter(|| laws(&large, if quick { 1 } else { 4 }));
+    });
+    group.finish();
 
     let f32s = |v: &[f64], width: usize| -> Vec<f32> {
         (0..rows)

@@ -1,6 +1,7 @@
 //! What others do, on the same statistics: thresholded least squares and the lasso.
 
-use super::{Problem, support::Fitted};
+use super::{Problem, support::refit};
+use crate::error::{Result, require};
 
 /// PySINDy's default ridge of `STLSQ`.
 const STLSQ_RIDGE: f64 = 0.05;
@@ -31,11 +32,22 @@ pub(super) fn stlsq(problem: &Problem, threshold: f64, ridge: f64) -> Vec<usize>
     support
 }
 
+/// The terms that sequentially thresholded least squares leaves at one threshold, as PySINDy's `STLSQ(threshold)` with its usual ridge: coefficients below the threshold, in the user's units, are cut, the others fitted again, until none is below it.
+pub fn stlsq_support(problem: &Problem, threshold: f64) -> Result<Vec<usize>> {
+    require(
+        threshold >= 0.0 && threshold.is_finite(),
+        "threshold",
+        threshold,
+        "it must be finite and not negative",
+    )?;
+    problem.require_rows(problem.p)?;
+    Ok(stlsq(problem, threshold, STLSQ_RIDGE))
+}
+
 /// Supports of STLSQ for thresholds from none to one that leaves nothing.
 pub(super) fn stlsq_path(problem: &Problem) -> Vec<Vec<usize>> {
     let full = stlsq(problem, 0.0, STLSQ_RIDGE);
-    let fitted = Fitted::new(problem, &full);
-    let coefficients = problem.unscaled(&fitted.coefficients());
+    let coefficients = problem.unscaled(&refit(problem, &full).coefficients);
     let sizes = || coefficients.iter().map(|c| c.abs()).filter(|c| *c > 0.0);
     let (least, most) = (
         sizes().fold(f64::INFINITY, f64::min),

@@ -2,7 +2,11 @@
 
 use serde::Serialize;
 
-use super::{Problem, polish::polish, support::Fitted};
+use super::{
+    Problem,
+    polish::polish,
+    support::{Fitted, refit},
+};
 use crate::error::{Result, require};
 
 /// The best support that was found and how far the true optimum can be below it.
@@ -105,7 +109,7 @@ impl Search<'_> {
         let error = full.error();
         for &j in &full.support {
             let others: Vec<usize> = everything.iter().copied().filter(|&i| i != j).collect();
-            costs[j] = (Fitted::new(self.problem, &others).error() - error).max(0.0);
+            costs[j] = (refit(self.problem, &others).error - error).max(0.0);
         }
         costs
     }

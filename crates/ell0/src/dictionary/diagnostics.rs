@@ -40,10 +40,19 @@ impl Diagnostics {
         // Only the span of earlier columns counts, so the order of the library decides which of two equals stays.
         let fitted = Fitted::new(&problem, &usable);
         found.rank = fitted.len();
-        for &j in usable.iter().filter(|j| !fitted.support.contains(j)) {
-            let earlier: Vec<usize> = fitted.support.iter().copied().filter(|&i| i < j).collect();
-            let combination = column_combination(&problem, &earlier, j);
-            let others: Vec<String> = combination.iter().map(|&i| names[i].clone()).collect();
+        for &j in usable
+            .iter()
+            .filter(|j| fitted.support.binary_search(j).is_err())
+        {
+            // The terms of the support are in the library's order: those before this one come first.
+            let earlier = fitted.support.partition_point(|&i| i < j);
+            let combination = fitted.combination(earlier, j);
+            let others: Vec<String> = combination
+                .iter()
+                .zip(&fitted.support)
+                .filter(|(c, _)| c.abs() > 1e-7)
+                .map(|(_, &i)| names[i].clone())
+                .collect();
             match &others[..] {
                 [one] => found.duplicate.push((names[j].clone(), one.clone())),
                 _ => found.collinear.push((names[j].clone(), others)),
@@ -59,18 +68,4 @@ impl Diagnostics {
             && self.duplicate.is_empty()
             && self.collinear.is_empty()
     }
-}
-
-/// The columns that take part in the combination of `earlier` that makes column `j`.
-fn column_combination(problem: &Problem, earlier: &[usize], j: usize) -> Vec<usize> {
-    let mut target = problem.clone();
-    target.q = 1;
-    target.y = problem.column(j).to_vec();
-    target.rest = 0.0;
-    let coefficients = Fitted::new(&target, earlier).coefficients();
-    earlier
-        .iter()
-        .copied()
-        .filter(|&i| coefficients[i].abs() > 1e-7)
-        .collect()
 }

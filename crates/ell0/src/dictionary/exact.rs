@@ -4,11 +4,13 @@ use super::{
     Problem,
     curve::{GateCurve, Vertex},
     polish::polish,
-    support::Fitted,
+    qr::{dot, subtract},
+    support::{Fitted, refit},
 };
 use crate::{
     error::{Result, require, require_len},
     gates::HardConcrete,
+    simd,
 };
 
 /// A trained gated dictionary on scaled features: the objective is
@@ -78,6 +80,8 @@ struct Descent<'a> {
     effective: Vec<f64>,
     /// y − R (m⊙w) (p × q).
     residual: Vec<f64>,
+    /// Room for a term's correlation with what each target has left.
+    correlations: Vec<f64>,
 }
 
 /// Sweeps of coordinate descent between two direct solves, and rounds of both.
@@ -93,11 +97,20 @@ impl<'a> Descent<'a> {
             gates: vec![*curve.ends().0; problem.p],
             effective: vec![0.0; problem.p * problem.q],
             residual: problem.y.clone(),
+            correlations: vec![0.0; problem.q],
         }
     }
 
     /// Every term in turn gets its best gate and weight, exactly. Returns the largest change of an effective coefficient.
     fn sweep(&mut self) -> f64 {
+        simd::vectorised(
+            #[inline(always)]
+            || self.sweep_terms(),
+        )
+    }
+
+    #[inline(always)]
+    fn sweep_terms(&mut self) -> f64 {
         let (p, q) = (self.problem.p, self.problem.q);
         let mut largest = 0f64;
         for j in 0..p {
@@ -106,19 +119,11 @@ impl<'a> Descent<'a> {
                 continue;
             }
             let mut strength = 0.0;
-            let mut correlations = [0.0; 8];
-            let mut many = Vec::new();
-            let correlations = if q <= 8 {
-                &mut correlations[..q]
-            } else {
-                many.resize(q, 0.0);
-                &mut many[..]
-            };
-            for (t, c) in correlations.iter_mut().enumerate() {
-                let residual = &self.residual[t * p..][..=j];
-                *c = self.effective[t * p + j]
-                    + column.iter().zip(residual).map(|(c, r)| c * r).sum::<f64>();
-                strength += *c * *c;
+            for t in 0..q {
+                let along = dot(column, &self.residual[t * p..][..=j]);
+                let c = self.effective[t * p + j] + along;
+                self.correlations[t] = c;
+                strength += c * c;
             }
             let vertex = if self.price > 0.0 {
                 *self.curve.best(strength / self.price)
@@ -126,15 +131,12 @@ impl<'a> Descent<'a> {
                 *self.curve.ends().1
             };
             self.gates[j] = vertex;
-            for (t, c) in correlations.iter().enumerate() {
-                let value = c * vertex.explained;
+            for t in 0..q {
+                let value = self.correlations[t] * vertex.explained;
                 let change = value - self.effective[t * p + j];
                 if change != 0.0 {
                     self.effective[t * p + j] = value;
-                    self.residual[t * p..][..=j]
-                        .iter_mut()
-                        .zip(column)
-                        .for_each(|(r, c)| *r -= change * c);
+                    subtract(&mut self.residual[t * p..][..=j], change, column);
                     largest = largest.max(change.abs());
                 }
             }
@@ -271,23 +273,20 @@ fn from_support(problem: &Problem, curve: &GateCurve, price: f64, fitted: &Fitte
 }
 
 /// Supports along a falling price, each found from the one before: the skeleton of a path.
-pub(super) fn supports_along(
-    problem: &Problem,
-    gate: &HardConcrete,
-    curve: &GateCurve,
-    prices: &[f64],
-) -> Vec<Vec<usize>> {
+pub(super) fn supports_along<'a>(
+    problem: &'a Problem,
+    gate: &'a HardConcrete,
+    curve: &'a GateCurve,
+    prices: &'a [f64],
+) -> impl Iterator<Item = Vec<usize>> + 'a {
     let mut descent = Descent::new(problem, curve, 0.0);
-    prices
-        .iter()
-        .map(|&price| {
-            descent.price = price;
-            descent.run();
-            (0..problem.p)
-                .filter(|&j| gate.test_gate(descent.gates[j].log_alpha) > 0.0)
-                .collect()
-        })
-        .collect()
+    prices.iter().map(move |&price| {
+        descent.price = price;
+        descent.run();
+        (0..problem.p)
+            .filter(|&j| gate.test_gate(descent.gates[j].log_alpha) > 0.0)
+            .collect()
+    })
 }
 
 /// Inclusion probabilities by the free energy; see [`inclusion`](super::inclusion).
@@ -298,11 +297,11 @@ pub(super) fn free_energy_gates(
     start: &[usize],
 ) -> Gated {
     let mut descent = Descent::new(problem, curve, price);
-    let fitted = Fitted::new(problem, start);
-    for &j in &fitted.support {
+    let fit = refit(problem, start);
+    for &j in &fit.support {
         descent.gates[j] = *curve.ends().1;
     }
-    descent.effective = fitted.coefficients();
+    descent.effective = fit.coefficients;
     descent.residual = problem.residual(&descent.effective);
     descent.run();
     descent.finish()

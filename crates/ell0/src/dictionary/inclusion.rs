@@ -1,6 +1,12 @@
 //! Inclusion probabilities: how sure the data are that a term belongs.
 
-use super::{Problem, curve::GateCurve, exact, polish::polish, support::Fitted};
+use super::{
+    Problem,
+    curve::GateCurve,
+    exact,
+    polish::polish,
+    support::{Fitted, refit},
+};
 use crate::{
     error::{Result, require},
     gates::{HardConcrete, logit, sigmoid},
@@ -34,7 +40,7 @@ pub fn inclusion_probabilities(problem: &Problem, prior: f64, stream: &Stream) -
         // A target that is zero everywhere says nothing of any term.
         return Ok(vec![prior; problem.p]);
     }
-    let fitted = free_energy_support(problem, prior)?;
+    let fitted = likely_support(problem, prior)?;
     Ok(gibbs(problem, prior, fitted, stream))
 }
 
@@ -43,9 +49,10 @@ fn floor(problem: &Problem) -> f64 {
     1e-15 * problem.energy()
 }
 
-fn noise(problem: &Problem, fitted: &Fitted) -> f64 {
-    let freedom = (problem.n - fitted.len() as f64).max(1.0);
-    (fitted.error() / problem.q as f64 * problem.n / freedom).max(floor(problem))
+/// Noise variance by what so many terms leave.
+fn noise(problem: &Problem, terms: usize, error: f64) -> f64 {
+    let freedom = (problem.n - terms as f64).max(1.0);
+    (error / problem.q as f64 * problem.n / freedom).max(floor(problem))
 }
 
 /// Mean square of the active coefficients.
@@ -54,14 +61,24 @@ fn signal(problem: &Problem, fitted: &Fitted) -> f64 {
     (fitted.solution().iter().map(|a| a * a).sum::<f64>() / count).max(floor(problem))
 }
 
-/// The terms that gates trained on the free energy find more likely in than out.
-fn free_energy_support(problem: &Problem, prior: f64) -> Result<Fitted> {
+/// The terms that gates trained on the free energy find more likely in than out, or those that the training began with where they are likelier: among hundreds of collinear terms independent
+/// gates may lose their way, and a sampler that starts far from all likely sets of terms may take more sweeps than it has to find one.
+fn likely_support(problem: &Problem, prior: f64) -> Result<Fitted> {
     let gate = HardConcrete::new(BETA, -0.1, 1.1)?;
     let (n, q) = (problem.n, problem.q as f64);
     // A support to start from: BIC's price at the noise of the full fit.
     let everything: Vec<usize> = (0..problem.p).collect();
-    let mut variance = noise(problem, &Fitted::new(problem, &everything));
+    let full = refit(problem, &everything);
+    let mut variance = noise(problem, full.support.len(), full.error);
     let mut fitted = polish(problem, &[], q * variance * n.ln() / n, problem.p);
+    // −log of the probability of a set of terms, up to a constant: that of the data, and what each term costs by the prior of its coefficient and its own.
+    let energy = |fitted: &Fitted| {
+        let error = (fitted.error() / q).max(floor(problem));
+        let variance = noise(problem, fitted.len(), fitted.error());
+        let lambda = 0.5 * q * (1.0 + n * signal(problem, fitted) / variance).ln();
+        0.5 * q * n * error.ln() + fitted.len() as f64 * (lambda - logit(prior))
+    };
+    let (polished, least) = (fitted.support.clone(), energy(&fitted));
     for _ in 0..6 {
         let lambda = 0.5 * q * (1.0 + n * signal(problem, &fitted) / variance).ln();
         let curve = GateCurve::free_energy(&gate, lambda, prior);
@@ -69,39 +86,68 @@ fn free_energy_support(problem: &Problem, prior: f64) -> Result<Fitted> {
         let gated = exact::free_energy_gates(problem, &curve, 2.0 * variance / n, &fitted.support);
         let support: Vec<usize> = (0..problem.p).filter(|&j| gated.active[j] > 0.5).collect();
         fitted = Fitted::new(problem, &support);
-        let next = noise(problem, &fitted);
+        let next = noise(problem, fitted.len(), fitted.error());
         let settled = (next / variance - 1.0).abs() < 1e-3;
         variance = next;
         if settled {
             break;
         }
     }
+    if least < energy(&fitted) {
+        fitted = Fitted::new(problem, &polished);
+    }
     Ok(fitted)
 }
 
 /// Averages of P(gate_j = 1 | all other gates) over a Gibbs sampler.
 fn gibbs(problem: &Problem, prior: f64, mut fitted: Fitted, stream: &Stream) -> Vec<f64> {
-    let (n, q) = (problem.n, problem.q as f64);
+    let odds = Odds {
+        prior: logit(prior),
+        n: problem.n,
+        q: problem.q as f64,
+        tau2: signal(problem, &fitted),
+        floor: floor(problem),
+    };
     let mut rng = stream.split("inclusion").at(0);
-    let tau2 = signal(problem, &fitted);
     let mut totals = vec![0.0; problem.p];
-    let mut odds = log_odds(problem, &fitted, logit(prior), n, q, tau2);
+    let mut inside = vec![false; problem.p];
+    fitted.support.iter().for_each(|&j| inside[j] = true);
+    // What the error would grow by without each term that is in; those of the others follow from the fit at once.
+    let mut removals = vec![(0.0, 0.0); problem.p];
+    let mut error = 0.0;
+    let mut changed = true;
     for sweep in 0..SWEEPS {
         for j in 0..problem.p {
-            let probability = sigmoid(odds[j]);
+            if changed {
+                error = fitted.error();
+                let terms = fitted.support.iter().zip(fitted.removals());
+                terms.for_each(|(&i, removal)| removals[i] = removal);
+                changed = false;
+            }
+            let odds = if inside[j] {
+                odds.of(
+                    removals[j],
+                    (error + removals[j].0, error),
+                    fitted.len() - 1,
+                )
+            } else {
+                let addition = fitted.addition(j);
+                odds.of(addition, (error, error - addition.0), fitted.len())
+            };
+            let probability = sigmoid(odds);
             if sweep >= BURN_IN {
                 totals[j] += probability;
             }
-            let inside = fitted.support.contains(&j);
             let wanted = rng.uniform() < probability;
-            if wanted != inside {
-                let mut support: Vec<usize> =
-                    fitted.support.iter().copied().filter(|&i| i != j).collect();
+            if wanted != inside[j] {
                 if wanted {
-                    support.push(j);
+                    // What lies in the span of the others stays out.
+                    inside[j] = fitted.add(j);
+                } else {
+                    fitted.drop(j);
+                    inside[j] = false;
                 }
-                fitted = Fitted::new(problem, &support);
-                odds = log_odds(problem, &fitted, logit(prior), n, q, tau2);
+                changed = true;
             }
         }
     }
@@ -111,32 +157,29 @@ fn gibbs(problem: &Problem, prior: f64, mut fitted: Fitted, stream: &Stream) -> 
         .collect()
 }
 
-/// For each term, log P(in | the others) − log P(out | the others).
-///
-/// With a coefficient of prior variance τ², d the squared distance of the term from the span of the k others, and the noise variance integrated out, being in is worth
-/// −½(N − k) ln(1 − gain·κ/(1+κ)/E₀) − ½ ln(1 + κ) nats, where E₀ is the error without the term and κ = N τ² d/σ² with σ² from the error with it. So it is the same
-/// number whether the term is in at present or not.
-fn log_odds(problem: &Problem, fitted: &Fitted, prior: f64, n: f64, q: f64, tau2: f64) -> Vec<f64> {
-    let error = fitted.error();
-    let worth = |(gain, distance): (f64, f64), inside: bool| {
-        let (without, with) = if inside {
-            (error + gain, error)
-        } else {
-            (error, error - gain)
-        };
-        let k = (fitted.len() - usize::from(inside)) as f64;
+/// What the odds of a gate depend on beside the fit.
+struct Odds {
+    /// Logit of the probability before the data are seen.
+    prior: f64,
+    n: f64,
+    q: f64,
+    tau2: f64,
+    floor: f64,
+}
+
+impl Odds {
+    /// log P(in | the others) − log P(out | the others) of a term, from what it gains, its squared distance from the span of the k others, and the errors without and with it.
+    ///
+    /// With a coefficient of prior variance τ², d the squared distance, and the noise variance integrated out, being in is worth
+    /// −½(N − k) ln(1 − gain·κ/(1+κ)/E₀) − ½ ln(1 + κ) nats, where E₀ is the error without the term and κ = N τ² d/σ² with σ² from the error with it. So it is the same
+    /// number whether the term is in at present or not.
+    fn of(&self, (gain, distance): (f64, f64), (without, with): (f64, f64), others: usize) -> f64 {
+        let (n, q, k) = (self.n, self.q, others as f64);
         let freedom = (n - k - 1.0).max(1.0);
-        let variance = (with / q * n / freedom).max(floor(problem));
-        let kappa = n * tau2 * distance / variance;
-        let share = (gain * kappa / (1.0 + kappa) / without.max(floor(problem))).min(1.0 - 1e-15);
-        -0.5 * q * (n - k).max(1.0) * (-share).ln_1p() - 0.5 * q * kappa.ln_1p()
-    };
-    let mut odds = vec![prior; problem.p];
-    for (&j, removal) in fitted.support.iter().zip(fitted.removals()) {
-        odds[j] += worth(removal, true);
+        let variance = (with / q * n / freedom).max(self.floor);
+        let kappa = n * self.tau2 * distance / variance;
+        let share = (gain * kappa / (1.0 + kappa) / without.max(self.floor)).min(1.0 - 1e-15);
+        let worth = -0.5 * q * (n - k).max(1.0) * (-share).ln_1p() - 0.5 * q * kappa.ln_1p();
+        self.prior + worth
     }
-    for (&j, addition) in fitted.others.iter().zip(fitted.additions()) {
-        odds[j] += worth(addition, false);
-    }
-    odds
 }

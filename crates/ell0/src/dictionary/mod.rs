@@ -6,7 +6,7 @@
 //! - [`Problem`]: one target's error on features scaled to unit RMS.
 //! - [`train_exact`]: gates and weights by the expectation in closed form. No sampling, no learning rate, cost independent of the number of rows.
 //! - [`sampled_trainer`]: the same objective by minibatches and sampled gates, as published.
-//! - [`Path`]: the best model of every size, and a [`Rule`] to choose one; [`Method`] has ordinary least squares, STLSQ and the lasso beside the gates.
+//! - [`Path`]: the best model of every size, and a [`Rule`] to choose one; [`Method`] has ordinary least squares, STLSQ and the lasso beside the gates. [`stlsq_support`]: STLSQ at one threshold.
 //! - [`polish_support`]: add, drop and swap moves until none improves.
 //! - [`branch_and_bound`]: the best support with a proof, or the gap that is left.
 //! - [`inclusion_probabilities`]: how sure the data are of each term. [`Diagnostics`]: columns that cannot be told apart.
@@ -15,6 +15,8 @@ mod baselines;
 mod bound;
 mod curve;
 mod diagnostics;
+mod ending;
+mod errors;
 mod exact;
 mod inclusion;
 mod path;
@@ -23,11 +25,14 @@ mod problem;
 mod qr;
 mod rule;
 mod sampled;
+mod sizes;
 mod statistics;
 mod support;
 
+pub use baselines::stlsq_support;
 pub use bound::{Optimum, branch_and_bound};
 pub use diagnostics::Diagnostics;
+pub use errors::standard_errors;
 pub use exact::{Gated, expected_objective, train_exact};
 pub use inclusion::inclusion_probabilities;
 pub use path::{Line, Method, Path, PathConfig};

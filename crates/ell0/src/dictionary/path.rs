@@ -5,11 +5,10 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Problem, Statistics, baselines,
-    curve::GateCurve,
-    exact::supports_along,
-    polish::{polish, swap},
-    support::Fitted,
+    Problem, Rule, Statistics, baselines,
+    ending::Ending,
+    sizes::best_of_each_size,
+    support::{Fitted, refit},
 };
 use crate::{
     error::{Error, Result, require},
@@ -105,6 +104,7 @@ mod endless {
 /// | `gate` | β = 2/3, γ = −0.1, ζ = 1.1 | distribution of the gates |
 /// | `most_terms` | all | largest number of terms |
 /// | `floor` | 0 | mean squared error of the targets themselves: a model that is no worse than that needs no more terms |
+/// | `rule` | none | how a model will be chosen: with the exact method and a large library, the path ends some sizes after this rule has no more to gain; none: the whole path |
 /// | `refit` | yes | least squares on each support; no: the shrunken coefficients of the lasso as they are (what gates give without a refit is [`Gated::coefficients`](super::Gated::coefficients)) |
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathConfig {
@@ -116,6 +116,8 @@ pub struct PathConfig {
     pub most_terms: Option<usize>,
     /// Mean squared error of the targets themselves, by measurement or differentiation.
     pub floor: f64,
+    /// How a model will be chosen.
+    pub rule: Option<Rule>,
     /// Whether each support is refitted by least squares.
     pub refit: bool,
 }
@@ -127,6 +129,7 @@ impl Default for PathConfig {
             gate: HardConcrete::default(),
             most_terms: None,
             floor: 0.0,
+            rule: None,
             refit: true,
         }
     }
@@ -141,9 +144,6 @@ pub struct Path {
     pub(super) floor: f64,
 }
 
-/// Prices along which gates are trained.
-const PRICES: usize = 40;
-
 impl Path {
     /// The path of the given targets of the training statistics, validated on parts of other data.
     pub fn new(
@@ -151,6 +151,17 @@ impl Path {
         targets: &[usize],
         validation: &[Statistics],
         config: &PathConfig,
+    ) -> Result<Self> {
+        Path::watched(train, targets, validation, config, &|| true)
+    }
+
+    /// A path that asks from time to time whether to go on; if not, it ends with what it has.
+    pub fn watched(
+        train: &Statistics,
+        targets: &[usize],
+        validation: &[Statistics],
+        config: &PathConfig,
+        go_on: &dyn Fn() -> bool,
     ) -> Result<Self> {
         let problem = Problem::new(train, targets)?;
         for part in validation {
@@ -169,10 +180,27 @@ impl Path {
         };
         problem.require_rows(largest)?;
         let candidates: Vec<(Vec<usize>, Option<Vec<f64>>)> = match config.method {
-            Method::Exact => best_of_each_size(&problem, &config.gate, most)
-                .into_iter()
-                .map(|s| (s, None))
-                .collect(),
+            Method::Exact => {
+                let everything: Vec<usize> = (0..problem.p).collect();
+                let full = Fitted::new(&problem, &everything);
+                let least_error = full.error() / problem.q as f64;
+                let floor = floor(&problem, config);
+                let mut ending = Ending::new(&problem, config.rule, floor, least_error);
+                let note = |ending: &mut Ending, fitted: &Fitted| {
+                    if ending.watches() {
+                        let (support, error) = (fitted.support.clone(), fitted.error());
+                        let scaled = fitted.coefficients();
+                        ending.note(&line(
+                            &problem, targets, validation, support, error, &scaled,
+                        )?);
+                    }
+                    Ok(go_on())
+                };
+                best_of_each_size(&problem, full, &config.gate, most, &mut ending, note)?
+                    .into_iter()
+                    .map(|s| (s, None))
+                    .collect()
+            }
             Method::Ols => vec![((0..problem.p).collect(), None)],
             Method::Stlsq => baselines::stlsq_path(&problem)
                 .into_iter()
@@ -227,12 +255,14 @@ impl Path {
     ) -> Result<Self> {
         let mut lines: Vec<Option<Line>> = vec![None; problem.p + 1];
         for (support, coefficients) in candidates {
-            let fitted = Fitted::new(problem, &support);
-            let shrunken = coefficients.is_some();
-            let (terms, error, scaled) = match coefficients {
-                Some(a) => (support.len(), problem.error(&a), a),
-                None => (fitted.len(), fitted.error(), fitted.coefficients()),
+            let (mut support, error, scaled) = match coefficients {
+                Some(a) => (support, problem.error(&a), a),
+                None => {
+                    let fit = refit(problem, &support);
+                    (fit.support, fit.error, fit.coefficients)
+                }
             };
+            let terms = support.len();
             if terms > most {
                 continue;
             }
@@ -240,7 +270,6 @@ impl Path {
                 .as_ref()
                 .is_none_or(|line| error < line.train_error * problem.q as f64);
             if better {
-                let mut support = if shrunken { support } else { fitted.support };
                 support.sort_unstable();
                 lines[terms] = Some(line(problem, targets, validation, support, error, &scaled)?);
             }
@@ -252,15 +281,40 @@ impl Path {
             config.floor,
             "it must be finite and not negative",
         )?;
-        let floor = config
-            .floor
-            .max(1e-24 * problem.energy() / problem.q as f64);
         let mut path = Path {
             lines: lines.into_iter().flatten().collect(),
-            floor,
+            floor: floor(problem, config),
         };
         path.set_prices();
         Ok(path)
+    }
+
+    /// The same path among more features: those that it is of stand at `places` of so many. What was found on [some features](Statistics::of_features) is told in terms of all.
+    pub fn among(mut self, places: &[usize], features: usize) -> Result<Self> {
+        if let Some(j) = places.iter().find(|j| **j >= features) {
+            return Err(Error::parameter("place", j, "there are fewer features"));
+        }
+        for line in &mut self.lines {
+            let ok = line.coefficients.len().is_multiple_of(places.len().max(1))
+                && line.support.iter().all(|j| *j < places.len());
+            require(
+                ok,
+                "places",
+                places.len(),
+                "as many as the path has features",
+            )?;
+            let targets = line.coefficients.chunks_exact(places.len().max(1));
+            line.coefficients = targets
+                .flat_map(|own| {
+                    let mut all = vec![0.0; features];
+                    places.iter().zip(own).for_each(|(j, c)| all[*j] = *c);
+                    all
+                })
+                .collect();
+            line.support.iter_mut().for_each(|j| *j = places[*j]);
+            line.support.sort_unstable();
+        }
+        Ok(self)
     }
 
     /// The models, by increasing number of terms.
@@ -281,6 +335,12 @@ impl Path {
             self.lines[k].lambda = price.max(0.0);
         }
     }
+}
+
+/// Errors below this are those of the targets themselves, or round-off.
+fn floor(problem: &Problem, config: &PathConfig) -> f64 {
+    let round_off = 1e-24 * problem.energy() / problem.q as f64;
+    config.floor.max(round_off)
 }
 
 fn nonzero(a: &[f64], p: usize) -> Vec<usize> {
@@ -338,76 +398,4 @@ fn line(
         aicc: likelihood + 2.0 * k + 2.0 * k * (k + 1.0) / (n - k - 1.0).max(1.0),
         coefficients,
     })
-}
-
-/// Gates along a falling price give supports; polished, they seed every size; then each size learns from its neighbours: the best of one size plus its best
-/// addition, or minus its least loss, swapped until nothing improves.
-fn best_of_each_size(problem: &Problem, gate: &HardConcrete, most: usize) -> Vec<Vec<usize>> {
-    let curve = GateCurve::expected_l0(gate);
-    let everything: Vec<usize> = (0..problem.p).collect();
-    let full = Fitted::new(problem, &everything);
-    let largest = full.len().min(most);
-    if problem.energy() == 0.0 {
-        return vec![Vec::new()];
-    }
-    let mut best: Vec<Option<(f64, Vec<usize>)>> = vec![None; largest + 1];
-    let offer = |best: &mut Vec<Option<(f64, Vec<usize>)>>, fitted: Fitted| {
-        if let Some(slot) = best.get_mut(fitted.len()) {
-            let error = fitted.error();
-            if slot.as_ref().is_none_or(|(e, _)| error < *e) {
-                *slot = Some((error, fitted.support));
-            }
-        }
-    };
-    offer(&mut best, Fitted::new(problem, &[]));
-    if full.len() <= largest {
-        offer(&mut best, full.clone());
-    }
-    // From the price at which the first term pays to where all that is left to gain is round-off.
-    let energy = problem.energy();
-    let lowest = ((energy - full.error()) * 1e-12)
-        .max((full.error() / problem.n).min(energy * 1e-4))
-        .max(energy * 1e-14);
-    let prices: Vec<f64> = (0..PRICES)
-        .map(|i| energy * (lowest / energy).powf(i as f64 / (PRICES - 1) as f64))
-        .collect();
-    let mut previous: Option<Vec<usize>> = None;
-    for (support, &price) in supports_along(problem, gate, &curve, &prices)
-        .into_iter()
-        .zip(&prices)
-    {
-        if previous.as_ref() == Some(&support) {
-            continue;
-        }
-        let trimmed = if support.len() > most {
-            &support[..most]
-        } else {
-            &support[..]
-        };
-        offer(&mut best, polish(problem, trimmed, price, most));
-        previous = Some(support);
-    }
-    // Upwards, then downwards.
-    for k in 1..=largest {
-        if let Some((_, support)) = &best[k - 1] {
-            let fitted = Fitted::new(problem, support);
-            if let Some(change) = fitted.best_add() {
-                let next = swap(problem, &fitted.moved(change));
-                offer(&mut best, next);
-            }
-        }
-    }
-    for k in (0..largest).rev() {
-        if let Some((_, support)) = &best[k + 1] {
-            let fitted = Fitted::new(problem, support);
-            if let Some(change) = fitted.best_drop() {
-                let next = swap(problem, &fitted.moved(change));
-                offer(&mut best, next);
-            }
-        }
-    }
-    best.into_iter()
-        .flatten()
-        .map(|(_, support)| support)
-        .collect()
 }

@@ -59,9 +59,15 @@ fn objective(fitted: &Fitted, price: f64) -> f64 {
 /// Adds, drops and swaps terms, the best move first, until no move makes error + price·terms smaller. The number of terms may not exceed `most`.
 pub(super) fn polish(problem: &Problem, support: &[usize], price: f64, most: usize) -> Fitted {
     let mut fitted = Fitted::new(problem, support);
+    polish_further(problem, &mut fitted, price, most);
+    fitted
+}
+
+/// [`polish`] from where a fit is.
+pub(super) fn polish_further(problem: &Problem, fitted: &mut Fitted, price: f64, most: usize) {
     let least = ROUND_OFF * problem.energy();
     loop {
-        let now = objective(&fitted, price);
+        let now = objective(fitted, price);
         let k = fitted.len() as f64;
         let add = fitted
             .best_add()
@@ -74,35 +80,32 @@ pub(super) fn polish(problem: &Problem, support: &[usize], price: f64, most: usi
             .flatten()
             .min_by(|a, b| a.1.total_cmp(&b.1));
         let Some((change, promised)) = best else {
-            return fitted;
+            return;
         };
         // Written so that NaN stops, too.
         if !below(promised, now - least) {
-            return fitted;
+            return;
         }
-        // What the formulas promise must hold after a fresh factorisation; near collinear columns it may not.
-        let next = Fitted::new(problem, &fitted.moved(change));
-        if !below(objective(&next, price), now - least) {
-            return fitted;
+        // What the formulas promise must hold once the move is made; near collinear columns it may not.
+        fitted.make(change);
+        if !below(objective(fitted, price), now - least) {
+            fitted.take_back(change);
+            return;
         }
-        fitted = next;
     }
 }
 
 /// Swaps terms until no swap makes the error smaller; the number of terms stays.
-pub(super) fn swap(problem: &Problem, support: &[usize]) -> Fitted {
-    let mut fitted = Fitted::new(problem, support);
+pub(super) fn swap(problem: &Problem, fitted: &mut Fitted) {
     let least = ROUND_OFF * problem.energy();
     while let Some(change) = fitted.best_swap() {
         let limit = fitted.error() - least;
         if !below(change.error, limit) {
             break;
         }
-        let next = Fitted::new(problem, &fitted.moved(change));
-        if next.len() < fitted.len() || !below(next.error(), limit) {
+        if !fitted.make(change) || !below(fitted.error(), limit) {
+            fitted.take_back(change);
             break;
         }
-        fitted = next;
     }
-    fitted
 }

@@ -8,7 +8,7 @@ const LANES: usize = 8;
 
 /// Σ aᵢbᵢ with independent partial sums.
 #[inline(always)]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut lanes = [0f64; LANES];
     let ((a, a_tail), (b, b_tail)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
     for (a, b) in a.iter().zip(b) {
@@ -82,8 +82,9 @@ fn panel_subtract<S: Simd>(simd: S, v: [&[f64]; PANEL], c: &mut [f64], factors: 
     }
 }
 
+/// c −= factor·v.
 #[inline(always)]
-fn subtract(c: &mut [f64], factor: f64, v: &[f64]) {
+pub(super) fn subtract(c: &mut [f64], factor: f64, v: &[f64]) {
     for (c, &v) in c.iter_mut().zip(v) {
         *c = (-factor).mul_add(v, *c);
     }
@@ -95,8 +96,30 @@ fn subtract(c: &mut [f64], factor: f64, v: &[f64]) {
 /// the columns after them: with w_i = R_i + v_i·c − Σ_{l<i} α_l v_i·v_l and α_i = τ_i w_i, four steps are one pass c −= Σ α_i v_i.
 pub(super) fn absorb(r: &mut [f64], k: usize, block: &mut [f64], rows: usize) {
     debug_assert!(r.len() == k * k && block.len() == k * rows);
+    let triangle = false;
     if rows > 0 {
-        pulp::Arch::new().dispatch(Absorb { r, k, block, rows });
+        pulp::Arch::new().dispatch(Absorb {
+            r,
+            k,
+            block,
+            rows,
+            triangle,
+        });
+    }
+}
+
+/// [`absorb`] for a block that is a triangle itself: its zeros, which stay zeros, cost nothing either. The bits are the same.
+pub(super) fn absorb_triangle(r: &mut [f64], k: usize, block: &mut [f64]) {
+    debug_assert!(r.len() == k * k && block.len() == k * k);
+    let (rows, triangle) = (k, true);
+    if rows > 0 {
+        pulp::Arch::new().dispatch(Absorb {
+            r,
+            k,
+            block,
+            rows,
+            triangle,
+        });
     }
 }
 
@@ -105,6 +128,7 @@ struct Absorb<'a> {
     k: usize,
     block: &'a mut [f64],
     rows: usize,
+    triangle: bool,
 }
 
 impl WithSimd for Absorb<'_> {
@@ -112,24 +136,36 @@ impl WithSimd for Absorb<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Absorb { r, k, block, rows } = self;
+        let Absorb {
+            r,
+            k,
+            block,
+            rows,
+            triangle,
+        } = self;
         for start in (0..k).step_by(PANEL) {
             let width = PANEL.min(k - start);
+            // Whole groups of lanes, so that the sums have the same bits as over everything.
+            let height = match (start + width).next_multiple_of(LANES) {
+                height if triangle => height.min(rows),
+                _ => rows,
+            };
             let (done, rest) = block.split_at_mut((start + width) * rows);
             let panel = &mut done[start * rows..];
             let mut tau = [0.0; PANEL];
             for i in 0..width {
-                tau[i] = reflect_panel(r, k, panel, rows, start, i, width);
+                tau[i] = reflect_panel(r, k, panel, (rows, height), start, i, width);
             }
             if width < PANEL {
                 return;
             }
-            let v: [&[f64]; PANEL] = std::array::from_fn(|i| &panel[i * rows..(i + 1) * rows]);
+            let v: [&[f64]; PANEL] = std::array::from_fn(|i| &panel[i * rows..][..height]);
             let gram = panel_dots(simd, v, v);
             let mut column = start + PANEL;
             let mut pairs = rest.chunks_exact_mut(2 * rows);
             for pair in &mut pairs {
                 let (a, b) = pair.split_at_mut(rows);
+                let (a, b) = (&mut a[..height], &mut b[..height]);
                 let dots = panel_dots(simd, v, [&*a, &*b]);
                 for (c, dots) in [a, b].into_iter().zip(dots) {
                     let factors =
@@ -140,6 +176,7 @@ impl WithSimd for Absorb<'_> {
             }
             let last = pairs.into_remainder();
             if !last.is_empty() {
+                let last = &mut last[..height];
                 let [dots] = panel_dots(simd, v, [&*last]);
                 let factors =
                     panel_factors(&mut r[column * k + start..][..PANEL], &tau, &gram, dots);
@@ -173,14 +210,14 @@ fn reflect_panel(
     r: &mut [f64],
     k: usize,
     panel: &mut [f64],
-    rows: usize,
+    (rows, height): (usize, usize),
     start: usize,
     i: usize,
     width: usize,
 ) -> f64 {
     let j = start + i;
     let (done, rest) = panel.split_at_mut((i + 1) * rows);
-    let v = &mut done[i * rows..];
+    let v = &mut done[i * rows..][..height];
     let alpha = r[j * k + j];
     let square = dot(v, v);
     if square == 0.0 {
@@ -194,6 +231,7 @@ fn reflect_panel(
     r[j * k + j] = beta;
     for (offset, c) in rest.chunks_exact_mut(rows).take(width - i - 1).enumerate() {
         let place = (j + 1 + offset) * k + j;
+        let c = &mut c[..height];
         let w = tau * (r[place] + dot(v, c));
         r[place] -= w;
         subtract(c, w, v);
@@ -201,13 +239,63 @@ fn reflect_panel(
     tau
 }
 
+/// H = I − τ vvᵀ, which turns one column into a multiple of the first unit vector.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reflection {
+    tau: f64,
+    /// What the column's first entry becomes.
+    pub diagonal: f64,
+    /// Entries of v from here on are zero.
+    height: usize,
+}
+
+impl Reflection {
+    /// The reflection of a column, which becomes v; none, and the column as it was, if its norm is at most `tolerance`.
+    pub fn of(v: &mut [f64], tolerance: f64) -> Option<Self> {
+        let norm = simd::vectorised(
+            #[inline(always)]
+            || dot(v, v),
+        )
+        .sqrt();
+        if norm <= tolerance || norm.is_nan() {
+            return None;
+        }
+        let alpha = v[0];
+        let diagonal = if alpha > 0.0 { -norm } else { norm };
+        let head = alpha - diagonal;
+        let inverse = 1.0 / head;
+        v[0] = 1.0;
+        v[1..].iter_mut().for_each(|v| *v *= inverse);
+        // Columns of a triangle end early. Whole groups of lanes, so that the sums have the same bits as over everything.
+        let last = v.iter().rposition(|&v| v != 0.0).unwrap_or(0);
+        let height = (last + 1).next_multiple_of(LANES);
+        Some(Reflection {
+            tau: -head / diagonal,
+            diagonal,
+            height: if height > v.len() { v.len() } else { height },
+        })
+    }
+
+    /// Reflects a column.
+    #[inline(always)]
+    pub fn apply(&self, v: &[f64], column: &mut [f64]) {
+        let (v, column) = (&v[..self.height], &mut column[..self.height]);
+        let w = self.tau * dot(v, column);
+        subtract(column, w, v);
+    }
+}
+
 /// Reflects the columns of `a` (rows × columns, column after column) from row `at` on so that column `column` becomes zero below row `at`;
 /// returns that column's norm from row `at` on before, without doing anything if it is at most `tolerance`.
 pub(super) fn reflect(a: &mut [f64], rows: usize, at: usize, column: usize, tolerance: f64) -> f64 {
-    let norm = {
-        let v = &a[column * rows + at..(column + 1) * rows];
-        dot(v, v).sqrt()
-    };
+    let norm = simd::vectorised(
+        #[inline(always)]
+        || {
+            let v = &a[column * rows + at..(column + 1) * rows];
+            dot(v, v)
+        },
+    )
+    .sqrt();
     if norm <= tolerance {
         return norm;
     }

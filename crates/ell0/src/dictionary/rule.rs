@@ -24,6 +24,8 @@ pub enum Rule {
     Terms(usize),
     /// The least mean squared error (averaged over the targets that share the terms) + λ·terms.
     Lambda(f64),
+    /// The only model, of a path that has no other.
+    Only,
 }
 
 impl Path {
@@ -92,6 +94,11 @@ impl Path {
                         format!("the path has models of {} terms", known.join(", ")),
                     )
                 })?,
+            Rule::Only => {
+                let count = self.lines.len();
+                require(count == 1, "models", count, "there must be only one")?;
+                last
+            }
             Rule::Lambda(lambda) => {
                 require(
                     lambda >= 0.0 && lambda.is_finite(),

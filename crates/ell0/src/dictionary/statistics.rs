@@ -264,7 +264,7 @@ impl Statistics {
             }
         }
         let k = self.width();
-        qr::absorb(&mut self.r, k, &mut other.r.clone(), k);
+        qr::absorb_triangle(&mut self.r, k, &mut other.r.clone());
         self.rows += other.rows;
         self.weight += other.weight;
         self.weight_squares += other.weight_squares;
@@ -327,6 +327,28 @@ impl Statistics {
         Ok(())
     }
 
+    /// The statistics of the same rows with some of the features only, in the order given.
+    pub fn of_features(&self, features: &[usize]) -> Result<Statistics> {
+        let (p, k) = (self.features.len(), self.width());
+        if let Some(j) = features.iter().find(|j| **j >= p) {
+            return Err(Error::parameter("feature", j, "there are fewer features"));
+        }
+        let names = features.iter().map(|&j| self.features[j].clone()).collect();
+        let mut part = Statistics::new(names, self.targets.clone())?;
+        // The rows of R stand for all rows of the data.
+        let columns = features.iter().copied().chain(p..k);
+        let mut block: Vec<f64> = columns
+            .flat_map(|c| self.r[c * k..(c + 1) * k].iter().copied())
+            .collect();
+        let width = part.width();
+        qr::absorb(&mut part.r, width, &mut block, k);
+        part.constant = features.iter().map(|&j| self.constant[j]).collect();
+        part.rows = self.rows;
+        part.weight = self.weight;
+        part.weight_squares = self.weight_squares;
+        Ok(part)
+    }
+
     /// The squared error of target `target` per unit of weight, for coefficients of all features.
     pub fn mean_squared_error(&self, target: usize, coefficients: &[f64]) -> Result<f64> {
         let p = self.features.len();
@@ -341,15 +363,21 @@ impl Statistics {
             return Err(Error::Empty { what: "statistics" });
         }
         let k = self.width();
-        let mut total = 0.0;
-        for row in 0..k {
-            let mut residual = -self.r(row, p + target);
-            for (column, w) in coefficients.iter().enumerate().skip(row) {
-                residual = self.r(row, column).mul_add(*w, residual);
-            }
-            total += residual * residual;
-        }
-        Ok(total / self.weight)
+        let mut residual: Vec<f64> = self.r[(p + target) * k..][..k].iter().map(|y| -y).collect();
+        simd::vectorised(
+            #[inline(always)]
+            || {
+                // Column after column, and only those that count: laws have few terms.
+                let terms = coefficients.iter().enumerate().filter(|(_, w)| **w != 0.0);
+                for (column, &w) in terms {
+                    let r = &self.r[column * k..][..=column];
+                    for (residual, r) in residual.iter_mut().zip(r) {
+                        *residual = r.mul_add(w, *residual);
+                    }
+                }
+            },
+        );
+        Ok(residual.iter().map(|r| r * r).sum::<f64>() / self.weight)
     }
 
     /// How many significant digits the coefficients of a law need to be printed with, at least five: with fewer the squared error would grow by more than 1 %. Large coefficients that cancel

@@ -2,10 +2,15 @@ mod inclusion;
 mod input;
 mod optimum;
 mod path;
+mod restricted;
 mod sampled;
 mod statistics;
 
-use super::{polish::polish, support::Fitted, *};
+use super::{
+    polish::polish,
+    support::{Fitted, refit},
+    *,
+};
 use crate::{
     features::Library,
     gates::{HardConcrete, Penalty},

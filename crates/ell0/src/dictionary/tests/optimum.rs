@@ -165,3 +165,56 @@ fn exactly_collinear_terms_are_searched_to_the_optimum() {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(proptest_config(48))]
+
+    /// After any moves a fit is what a fresh factorisation of the same terms is: errors, coefficients, and what every further move would do.
+    #[test]
+    fn updated_fits_are_fresh_fits(seed: u64, p in 2..30usize, moves in 1..120usize) {
+        let mut rng = Stream::new(seed).at(0);
+        // Half of the designs have columns that are exact combinations of others.
+        let problem = match rng.index(2) {
+            0 => random_problem(&mut rng, p, 80, 2, 0.3).0,
+            _ => combined_problem(&mut rng, p.max(6)),
+        };
+        let p = problem.features();
+        let mut fitted = Fitted::new(&problem, &[]);
+        for _ in 0..moves {
+            let term = rng.index(p);
+            if fitted.support.contains(&term) {
+                fitted.drop(term);
+            } else {
+                fitted.add(term);
+            }
+        }
+        let fresh = Fitted::new(&problem, &fitted.support);
+        prop_assert_eq!(&fresh.support, &fitted.support);
+        prop_assert_eq!(&fresh.others, &fitted.others);
+        let energy = problem.energy();
+        prop_assert!((fresh.error() - fitted.error()).abs() < 1e-12 * energy);
+        let near = |a: &[f64], b: &[f64], room: f64| a.iter().zip(b).all(|(a, b)| (a - b).abs() < room);
+        prop_assert!(near(&fresh.coefficients(), &fitted.coefficients(), 1e-8 * energy.sqrt()));
+        prop_assert!(near(&fresh.drop_costs(), &fitted.drop_costs(), 1e-10 * energy));
+        for &other in &fresh.others {
+            let (a, b) = (fresh.addition(other), fitted.addition(other));
+            prop_assert!((a.1 - b.1).abs() < 1e-12, "{:?} {:?}", a, b);
+            prop_assert!(a.1 < 1e-6 || (a.0 - b.0).abs() < 1e-8 * energy, "{:?} {:?}", a, b);
+        }
+        // The same least squares without the other columns, to the last bit.
+        let alone = refit(&problem, &fitted.support);
+        prop_assert_eq!(alone.error, fresh.error());
+        prop_assert_eq!(alone.coefficients, fresh.coefficients());
+        // Going elsewhere and back is no change.
+        let wanted = fitted.support.clone();
+        fitted.go_to(&[0]);
+        fitted.go_to(&wanted);
+        prop_assert!((fresh.error() - fitted.error()).abs() < 1e-12 * energy);
+        if let Some(change) = fitted.best_swap() {
+            let before = fitted.error();
+            fitted.make(change);
+            fitted.take_back(change);
+            prop_assert!((before - fitted.error()).abs() < 1e-12 * energy);
+        }
+    }
+}

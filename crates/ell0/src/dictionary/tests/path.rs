@@ -196,3 +196,74 @@ fn a_target_that_is_zero_has_no_terms() {
             .contains("rows, or anything would fit")
     );
 }
+
+/// A path that ends where its rule has nothing more to gain has the law that the whole path has, and reaches what is asked for.
+#[test]
+fn a_path_that_ends_early_loses_no_law() {
+    let rows = 600;
+    for (noise, terms) in [(0.0, 3), (0.05, 3), (1.0, 5)] {
+        let mut rng = Stream::new(9).split("ending").at(terms);
+        let inputs = ["a", "b", "c", "d", "e", "f"];
+        let draw = |rng: &mut Generator| -> Statistics {
+            let x: Vec<f64> = (0..6 * rows).map(|_| rng.normal()).collect();
+            let at = |column: usize, row: usize| x[column * rows + row];
+            let y: Vec<f64> = (0..rows)
+                .map(|r| {
+                    let law = 2.0 * at(0, r) - 3.0 * at(1, r) * at(2, r) + at(3, r).powi(3);
+                    law + noise * rng.normal()
+                })
+                .collect();
+            statistics("polynomial(3)", &inputs, &x, &["t"], &y, rows)
+        };
+        let train = draw(&mut rng);
+        let validation: Vec<Statistics> = (0..3).map(|_| draw(&mut rng)).collect();
+        let path = |rule: Option<Rule>| {
+            let config = PathConfig {
+                floor: 1e-10,
+                rule,
+                ..PathConfig::default()
+            };
+            Path::new(&train, &[0], &validation, &config).unwrap()
+        };
+        let whole = path(None);
+        assert_eq!(whole.lines().last().unwrap().terms, 84);
+        for rule in [
+            Rule::OneStandardError,
+            Rule::Bic,
+            Rule::Terms(7),
+            Rule::Terms(40),
+            Rule::Lambda(0.01),
+            Rule::Lambda(1.0),
+        ] {
+            let short = path(Some(rule));
+            assert!(short.lines().len() < 84, "{rule:?}");
+            let (a, b) = (short.choose(rule).unwrap(), whole.choose(rule).unwrap());
+            assert_eq!(a.terms, b.terms, "{noise} {rule:?}");
+            if a.terms <= 7 {
+                assert_eq!(a.support, b.support, "{noise} {rule:?}");
+            }
+            assert!(a.train_error <= b.train_error * 1.01 + 1e-12);
+        }
+        // Small libraries have no need to be short.
+        let small = small(0.1, 1, 100);
+        let config = PathConfig {
+            rule: Some(Rule::Bic),
+            ..PathConfig::default()
+        };
+        let path = Path::new(&small, &[0], &[], &config).unwrap();
+        assert_eq!(path.lines().last().unwrap().terms, 10);
+    }
+}
+
+/// A path that is told to stop ends with what it has.
+#[test]
+fn a_path_can_be_stopped() {
+    let stats = small(0.1, 1, 100);
+    let asked = std::cell::Cell::new(0);
+    let go_on = || {
+        asked.set(asked.get() + 1);
+        asked.get() < 3
+    };
+    let path = Path::watched(&stats, &[0], &[], &PathConfig::default(), &go_on).unwrap();
+    assert!(path.lines().len() < 11 && asked.get() >= 3);
+}
