@@ -11,8 +11,6 @@ pub(super) struct Fitted {
     pub starts: Vec<Vec<f64>>,
     /// Σ of squared weighted residuals, over the windows that could be followed.
     pub squares: f64,
-    /// The same of each state.
-    pub by_state: Vec<f64>,
     /// Measurements in windows that could be followed, and such windows.
     pub counted: usize,
     pub followed: usize,
@@ -204,11 +202,8 @@ pub(super) fn fit(
     let followed = windows.iter().zip(&whole.windows);
     let followed = followed.filter_map(|(window, sums)| Some((window, sums.as_ref()?)));
     let (mut squares, mut counted, mut count) = (0.0, 0, 0);
-    let mut by_state = vec![0.0; n];
     for (window, sums) in followed {
         squares += sums.squares;
-        let of = by_state.iter_mut().zip(&sums.by_state);
-        of.for_each(|(total, own)| *total += own);
         counted += window.counted();
         count += 1;
     }
@@ -216,7 +211,6 @@ pub(super) fn fit(
         coefficients,
         starts,
         squares,
-        by_state,
         counted,
         followed: count,
         information,
@@ -235,4 +229,38 @@ pub(super) fn information(
     let whole = gather(flow, windows, starts, coefficients, rows);
     let n = starts.first().map_or(0, Vec::len);
     reduced(&whole, n, flow.coefficients(), rows, 0.0)
+}
+
+/// The most likely starts of windows under a law that is given, from some that are near or from what was measured; none for a window that cannot be followed.
+pub(super) fn starts(
+    flow: &Flow,
+    windows: &[Window],
+    near: Option<Vec<Vec<f64>>>,
+    coefficients: &[f64],
+) -> Vec<Option<Vec<f64>>> {
+    let near = near.unwrap_or_else(|| windows.iter().map(Window::begin).collect());
+    let still = vec![0.0; coefficients.len()];
+    let of = |(window, mut start): (&Window, Vec<f64>)| {
+        let mut sums = flow.sums(window, &start, coefficients, &[])?;
+        let mut damping = 1e-4;
+        for _ in 0..ITERATIONS {
+            let moved = shifted(&start, Some(&sums), &still, damping);
+            match flow.sums(window, &moved, coefficients, &[]) {
+                Some(next) if next.squares < sums.squares => {
+                    let gained = sums.squares - next.squares;
+                    let enough = gained < ENOUGH * sums.squares / window.counted().max(1) as f64;
+                    (start, sums, damping) = (moved, next, (damping * 0.1).max(1e-12));
+                    if enough {
+                        break;
+                    }
+                }
+                _ => damping *= 10.0,
+            }
+            if damping > 1e8 {
+                break;
+            }
+        }
+        Some(start)
+    };
+    windows.par_iter().zip(near).map(of).collect()
 }

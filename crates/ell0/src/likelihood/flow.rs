@@ -1,5 +1,7 @@
 //! A law followed through a window of measurements.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::Window;
 use crate::{
     equation::{
@@ -10,7 +12,7 @@ use crate::{
 };
 
 /// Terms and where their coefficients stand: equation after equation.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Flow {
     pub states: usize,
     inputs: usize,
@@ -22,6 +24,8 @@ pub(super) struct Flow {
     pub places: Vec<(usize, usize)>,
     /// Steps are as short as these errors of the states demand.
     tolerance: Vec<f64>,
+    /// Steps that were made so far, accepted or not.
+    steps: AtomicU64,
 }
 
 /// Who goes along with a law through a window.
@@ -33,8 +37,9 @@ pub(super) trait Companion {
     fn row(&mut self, row: usize, state: &[f64]) -> bool;
 }
 
-/// Steps, accepted or not, between two rows.
-const MOST_STEPS: usize = 2000;
+/// Steps, accepted or not, for each row of a window, and some more where it bends most.
+const MOST_STEPS: usize = 60;
+const MORE_STEPS: usize = 1000;
 
 /// States beyond this have run away.
 const LARGEST: f64 = 1e100;
@@ -65,7 +70,14 @@ impl Flow {
                 .map(|(i, j)| (i, place(j)))
                 .collect(),
             tolerance,
+            steps: AtomicU64::new(0),
         }
+    }
+
+    /// The work that was done so far: steps times the numbers that go along in each.
+    pub fn work(&self) -> u64 {
+        let numbers = self.states * (self.states + self.places.len()) + 10 * self.places.len();
+        self.steps.load(Ordering::Relaxed) * numbers as u64
     }
 
     /// Number of coefficients.
@@ -91,6 +103,8 @@ impl Flow {
         let time = window.time();
         // As long as the last row allowed.
         let mut usual = f64::INFINITY;
+        let most = MOST_STEPS * time.len() + MORE_STEPS;
+        let mut steps = 0;
         for k in 0..time.len() - 1 {
             let (mut t, end) = (time[k], time[k + 1]);
             let mut h = usual.min(end - t);
@@ -102,7 +116,8 @@ impl Flow {
                 }
             };
             let mut done = false;
-            for _ in 0..MOST_STEPS {
+            while steps < most {
+                steps += 1;
                 let last = t + h >= end;
                 if last {
                     h = end - t;
@@ -138,9 +153,11 @@ impl Flow {
             }
             let sound = x.iter().all(|v| v.abs() < LARGEST);
             if !done || !sound || !companion.row(k + 1, &x) {
+                self.steps.fetch_add(steps as u64, Ordering::Relaxed);
                 return false;
             }
         }
+        self.steps.fetch_add(steps as u64, Ordering::Relaxed);
         true
     }
 }

@@ -11,9 +11,8 @@ use super::{
 /// Sums over one window: the normal equations of its start and of the coefficients.
 #[derive(Clone, Debug)]
 pub(super) struct Sums {
-    /// Σ r², and that of each state.
+    /// Σ r².
     pub squares: f64,
-    pub by_state: Vec<f64>,
     /// Σ g gᵀ with g the derivatives of a residual by the start (n of them) and by the coefficients (p): rows of the start and of the coefficients that were asked for, n + p columns.
     pub normal: Vec<f64>,
     /// Its whole diagonal.
@@ -202,7 +201,6 @@ impl Companion for Summing<'_> {
             }
             let r = (y - x) * w;
             self.sums.squares += r * r;
-            self.sums.by_state[i] += r * r;
             let own = &self.slopes[i * width..][..width];
             self.scaled.clear();
             self.scaled.extend(own.iter().map(|g| g * w));
@@ -262,7 +260,6 @@ impl Flow {
             stages: [square(), square(), square(), square()],
             sums: Sums {
                 squares: 0.0,
-                by_state: vec![0.0; n],
                 normal: vec![0.0; (n + rows.len()) * width],
                 diagonal: vec![0.0; width],
                 gradient: vec![0.0; width],

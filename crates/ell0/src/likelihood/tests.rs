@@ -117,7 +117,8 @@ fn lorenz_is_found_in_noise() {
         let law = likely_law(
             &data.features,
             &data.windows,
-            &start,
+            &Candidates::every(&data.features, start.len()),
+            &Beginning::with(start.clone()),
             &LikelihoodConfig::default(),
         )
         .unwrap();
@@ -168,7 +169,8 @@ fn coarse_samples_without_noise_are_exact() {
     let law = likely_law(
         &data.features,
         &data.windows,
-        &start,
+        &Candidates::every(&data.features, start.len()),
+        &Beginning::with(start.clone()),
         &LikelihoodConfig::default(),
     )
     .unwrap();
@@ -246,8 +248,113 @@ fn noise_alone_has_no_law() {
         vec![vec![], vec![]],
         vec![vec![(0, 0.1)], vec![(1, 0.1), (2, -0.1)]],
     ] {
-        let law = likely_law(&features, &windows, &near, &LikelihoodConfig::default()).unwrap();
+        let law = likely_law(
+            &features,
+            &windows,
+            &Candidates::every(&features, near.len()),
+            &Beginning::with(near.clone()),
+            &LikelihoodConfig::default(),
+        )
+        .unwrap();
         let terms: usize = law.equations.iter().map(|e| e.support.len()).sum();
         assert!(terms <= 2 && law.misfit < 1.5, "{law:?}");
     }
+}
+
+/// Two columns that say the same of the measurements share their probability, and one is named as what would do as well; a term that matters has all of it.
+#[test]
+fn near_copies_share_their_probability() {
+    let data = measured(&Sampling {
+        names: &["x"],
+        laws: &["-0.5*x"],
+        initial: &[0.08],
+        dt: 0.05,
+        rows: 200,
+        noise: 0.02,
+        library: "polynomial(1) + fourier(1)",
+    });
+    let start = near(&data, &[&[("x", -0.5)]]);
+    let law = likely_law(
+        &data.features,
+        &data.windows,
+        &Candidates::every(&data.features, 1),
+        &Beginning::with(start),
+        &LikelihoodConfig::default(),
+    )
+    .unwrap();
+    let equation = &law.equations[0];
+    let probability = |name: &str| {
+        let place = data
+            .features
+            .names()
+            .iter()
+            .position(|n| n == name)
+            .unwrap();
+        equation.probabilities[place]
+    };
+    // sin x is x up to a thousandth here.
+    let (line, sine) = (probability("x"), probability("sin(1 x)"));
+    assert!((line + sine - 1.0).abs() < 0.1, "{line} {sine}");
+    assert!((0.35..0.65).contains(&line), "{line} {sine}");
+    assert_eq!(equation.support.len(), 1);
+    let other = &equation.alternatives[0];
+    assert!(
+        other.odds > 0.5 && other.dropped.is_some() && other.added.is_some(),
+        "{other:?}"
+    );
+}
+
+/// What a change is said to do to the sum of squares is what a fit with it does.
+#[test]
+fn changes_are_foretold() {
+    use super::{choose::judge_as_it_is, neighbours::changes};
+    let data = measured(&Sampling {
+        names: &["x", "y", "z"],
+        laws: &LORENZ,
+        initial: &[-8.0, 7.0, 27.0],
+        dt: 0.01,
+        rows: 500,
+        noise: 0.02,
+        library: "polynomial(2)",
+    });
+    let start = near(
+        &data,
+        &[
+            &[("x", -10.0), ("y", 10.0)],
+            &[("x", 28.0), ("y", -1.0), ("x z", -1.0)],
+            &[("z", -2.67), ("x y", 1.0)],
+        ],
+    );
+    let candidates = Candidates::every(&data.features, 3);
+    let config = LikelihoodConfig::default();
+    let fitted = |law: &[Terms]| {
+        let beginning = Beginning::with(law.to_vec());
+        let (judge, now) = judge_as_it_is(
+            &data.features,
+            &data.windows,
+            &candidates,
+            &beginning,
+            &config,
+        )
+        .unwrap();
+        let squares = now.fitted.squares;
+        (changes(&judge, &now).unwrap(), squares)
+    };
+    let (around, before) = fitted(&start);
+    let mut tried = 0;
+    // Large changes bend the quadratic form; small ones must be told to a tenth.
+    for change in around.iter().filter(|c| c.rise.abs() < 30.0).step_by(4) {
+        let mut law = start.clone();
+        let own = &mut law[change.equation];
+        own.retain(|(j, _)| Some(*j) != change.dropped);
+        own.extend(change.added.map(|j| (j, 0.0)));
+        let (_, after) = fitted(&law);
+        let rise = after - before;
+        assert!(
+            (rise - change.rise).abs() < 0.1 * rise.abs() + 0.1,
+            "{change:?}: {rise}"
+        );
+        tried += 1;
+    }
+    assert!(tried >= 5, "{tried}");
 }

@@ -103,7 +103,8 @@ impl Window {
     }
 
     /// Where the law begins, for all that is measured: the first value of each state that counts.
-    pub(super) fn begin(&self) -> Vec<f64> {
+    #[must_use]
+    pub fn begin(&self) -> Vec<f64> {
         let first = |i: usize| {
             let counts = (0..self.rows()).find(|k| self.weights(*k)[i] > 0.0);
             self.state(counts.unwrap_or(0))[i]
@@ -151,15 +152,14 @@ impl Window {
         }
     }
 
-    /// Its parts of at most so many rows; neighbours share a row's end and beginning no more than samples do: each sample is in one part.
+    /// Its parts of at most so many rows, or three where two would be left alone; each row is in one part.
     #[must_use]
     pub fn parts(&self, rows: usize) -> Vec<Window> {
         let (n, m) = (self.width(), self.controls());
-        let count = self.rows().div_ceil(rows.max(2)).max(1);
+        let count = self.rows().div_ceil(rows.max(2)).min(self.rows() / 2);
         let edge = |k: usize| k * self.rows() / count;
         (0..count)
             .map(|k| edge(k)..edge(k + 1))
-            .filter(|range| range.len() >= 2)
             .map(|range| Window {
                 time: self.time[range.clone()].to_vec(),
                 states: self.states[range.start * n..range.end * n].to_vec(),
