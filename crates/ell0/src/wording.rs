@@ -8,6 +8,9 @@ pub const MOST_SHOWN: usize = 80;
 /// Names that a message lists.
 const MOST_LISTED: usize = 20;
 
+/// Bytes that they take together, but for a single name that takes more.
+const MOST_OF_A_LIST: usize = 600;
+
 /// Whether a character would act on a terminal, end the line, or turn the direction of what follows, instead of being seen.
 fn is_unseen(c: char) -> bool {
     c.is_control()
@@ -102,15 +105,57 @@ pub fn shown_path(path: &Path) -> String {
     escaped(path.to_string_lossy().chars())
 }
 
-/// Names with commas between them: the first twenty, and how many more there are.
+/// Names with commas between them: the first twenty, or fewer long ones, and how many more there are.
 #[must_use]
 pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
-    let first = names.iter().take(MOST_LISTED).map(|n| shown(n.as_ref()));
-    let mut list = first.collect::<Vec<_>>().join(", ");
-    if names.len() > MOST_LISTED {
-        let _ = write!(list, " and {} more", names.len() - MOST_LISTED);
+    let (mut list, mut count) = (String::new(), 0);
+    for name in names.iter().take(MOST_LISTED) {
+        let name = shown(name.as_ref());
+        if count > 0 && list.len() + name.len() > MOST_OF_A_LIST {
+            break;
+        }
+        list += if count > 0 { ", " } else { "" };
+        list += &name;
+        count += 1;
+    }
+    if names.len() > count {
+        let _ = write!(list, " and {} more", names.len() - count);
     }
     list
+}
+
+/// The known name that was probably meant: the same but for capital letters, or at most one letter in three away. None if nothing is that near: of short names anyone is as good as another.
+///
+/// ```
+/// use ell0::wording::near;
+/// assert_eq!(near("teta", &["t", "theta"]), Some("theta"));
+/// assert_eq!(near("w", &["t", "x"]), None);
+/// ```
+#[must_use]
+pub fn near<'k, S: AsRef<str>>(name: &str, known: &'k [S]) -> Option<&'k str> {
+    let name = name.to_lowercase();
+    let length = name.chars().count();
+    let away = |k: &'k str| {
+        let lower = k.to_lowercase();
+        let other = lower.chars().count();
+        let most = length.min(other) / 3;
+        // Names of other lengths are as far away, at least.
+        let comparable = length.abs_diff(other) <= most;
+        let distance = comparable.then(|| strsim::levenshtein(&lower, &name));
+        distance.filter(|d| *d <= most).map(|d| (d, k))
+    };
+    let near = known.iter().map(AsRef::as_ref).filter_map(away);
+    near.min_by_key(|(d, _)| *d).map(|(_, k)| k)
+}
+
+/// What is said behind a name that is not there: the one that was probably meant, else all there are of the kind (`columns`, for example).
+#[must_use]
+pub fn meant<S: AsRef<str>>(name: &str, kind: &str, known: &[S]) -> String {
+    match near(name, known) {
+        Some(near) => format!("; did you mean `{}`?", shown(near)),
+        None if known.is_empty() => String::new(),
+        None => format!("; the {kind} are {}", listed(known)),
+    }
 }
 
 /// A number of bytes for a reader: 512 bytes, 16 MiB, 6.0 GiB.
@@ -159,10 +204,29 @@ mod tests {
     }
 
     #[test]
+    fn only_what_is_near_is_suggested() {
+        let known = ["t", "x", "theta_dot", "Speed"];
+        assert_eq!(near("w", &known), None, "any letter is one away");
+        assert_eq!(near("T", &known), Some("t"));
+        assert_eq!(near("speed", &known), Some("Speed"));
+        assert_eq!(near("thetadot", &known), Some("theta_dot"));
+        assert_eq!(near("theta", &known), None);
+        assert_eq!(meant("w", "columns", &known[..2]), "; the columns are t, x");
+        assert_eq!(meant("sped", "columns", &known), "; did you mean `Speed`?");
+        assert_eq!(meant::<&str>("w", "columns", &[]), "");
+    }
+
+    #[test]
     fn lists_and_sizes_are_short() {
         let names: Vec<String> = (0..23).map(|k| format!("x{k}")).collect();
         assert!(listed(&names).ends_with("x19 and 3 more"));
         assert_eq!(listed(&["a", "b\n"]), "a, b\\n");
+        let long = vec!["y".repeat(500); 20];
+        let list = listed(&long);
+        assert!(
+            list.ends_with("… and 13 more") && list.len() < 700,
+            "{list}"
+        );
         let sizes = [512, 1 << 24, 6 << 30, (1 << 30) + (1 << 29), u64::MAX];
         let want = ["512 bytes", "16 MiB", "6 GiB", "1.5 GiB", "16 EiB"];
         assert_eq!(sizes.map(size), want);

@@ -1,6 +1,6 @@
 //! What terms there are, before the columns are known.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{Factor, Features, Function, Term, published};
 use crate::error::{Error, Result, require};
@@ -100,6 +100,34 @@ impl Library {
         }
     }
 
+    /// The terms of several libraries together, those of the first first; what occurs in several stands once.
+    ///
+    /// ```
+    /// use ell0::features::Library;
+    /// let parts: [Library; 2] = ["polynomial(2)".parse()?, "fourier(1) + polynomial(2)".parse()?];
+    /// assert_eq!(Library::union(&parts).to_string(), "polynomial(2) + fourier(1)");
+    /// # Ok::<(), ell0::Error>(())
+    /// ```
+    #[must_use]
+    pub fn union<'l>(libraries: impl IntoIterator<Item = &'l Library>) -> Library {
+        let mut parts: Vec<Library> = Vec::new();
+        for library in libraries {
+            let own = match library {
+                Library::Sum(own) => own,
+                one => std::slice::from_ref(one),
+            };
+            for part in own {
+                if !parts.contains(part) {
+                    parts.push(part.clone());
+                }
+            }
+        }
+        match parts.len() {
+            1 => parts.remove(0),
+            _ => Library::Sum(parts),
+        }
+    }
+
     /// The terms for the given columns. Terms that occur twice are kept once; [`Features::repeated`] names them.
     pub fn features<S: AsRef<str>>(&self, inputs: &[S]) -> Result<Features> {
         let inputs: Vec<String> = inputs.iter().map(|s| s.as_ref().to_string()).collect();
@@ -134,6 +162,20 @@ impl Library {
             "it has no terms for these columns",
         )?;
         Features::new(inputs, kept, repeated)
+    }
+
+    /// Where the terms of this library stand among those of a larger one, such as [`Library::union`], for the same columns.
+    pub fn places(&self, among: &Features) -> Result<Vec<usize>> {
+        let all = among.terms().iter().map(Term::canonical);
+        let all: HashMap<Term, usize> = all.zip(0..).collect();
+        let own = self.features(among.inputs())?;
+        let places = own.terms().iter().map(|t| all.get(&t.canonical()).copied());
+        let places: Option<Vec<usize>> = places.collect();
+        let mut places = places.ok_or_else(|| {
+            Error::parameter("library", self, "it has terms that the larger one lacks")
+        })?;
+        places.sort_unstable();
+        Ok(places)
     }
 
     fn terms(&self, names: &[String], inputs: &[usize]) -> Result<Vec<Term>> {

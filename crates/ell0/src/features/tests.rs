@@ -12,6 +12,38 @@ fn names(library: &str, inputs: &[&str]) -> Vec<String> {
         .to_vec()
 }
 
+/// A library's terms are found in a union that has them in another order.
+#[test]
+fn terms_have_their_places_in_a_union() {
+    let parse = |text: &str| text.parse::<Library>().unwrap();
+    let (one, two) = (
+        parse("polynomial(1)[y]"),
+        parse("fourier(1)[x] + polynomial(2)"),
+    );
+    let union = Library::union([&one, &two, &one]);
+    assert_eq!(
+        union.to_string(),
+        "polynomial(1)[y] + fourier(1)[x] + polynomial(2)"
+    );
+    assert_eq!(union.to_string().parse::<Library>().unwrap(), union);
+    let features = union.features(&["x", "y"]).unwrap();
+    let names = |library: &Library| -> Vec<String> {
+        let places = library.places(&features).unwrap();
+        places
+            .iter()
+            .map(|&j| features.names()[j].clone())
+            .collect()
+    };
+    assert_eq!(names(&one), ["1", "y"]);
+    assert_eq!(names(&two).len(), features.len());
+    assert_eq!(Library::union([&one]), one);
+    let other = parse("polynomial(3)").places(&features).unwrap_err();
+    assert!(
+        other.to_string().contains("the larger one lacks"),
+        "{other}"
+    );
+}
+
 #[test]
 fn libraries_have_the_terms_they_say() {
     assert_eq!(
