@@ -2,9 +2,13 @@
 
 use std::{fmt, str::FromStr};
 
+use ell0::wording::shown;
 use serde::{Deserialize, Serialize};
 
-use crate::survey::Survey;
+use crate::{
+    error::{Error, Result},
+    survey::{NO_NOISE, Survey},
+};
 
 /// How rates of change are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +28,8 @@ pub enum Derivative {
         /// Points on either side of a bump's centre.
         half: usize,
     },
+    /// Not at all: the rates are columns of the data.
+    Given,
 }
 
 impl fmt::Display for Derivative {
@@ -33,13 +39,14 @@ impl fmt::Display for Derivative {
             Derivative::Fd4 => f.write_str("fd4"),
             Derivative::SavGol { half } => write!(f, "savgol({half})"),
             Derivative::Weak { half } => write!(f, "weak({half})"),
+            Derivative::Given => f.write_str("given"),
         }
     }
 }
 
-/// What was asked for, before the data were seen.
+/// What was asked for, before the data were seen. Its text form is that of [`Derivative`], with `auto`, and with `savgol` and `weak` without a width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(try_from = "String", into = "String")]
 pub enum Wanted {
     /// By the noise: `fd4` where there is none to speak of, else `weak`.
     #[default]
@@ -48,32 +55,100 @@ pub enum Wanted {
     Fd2,
     /// Central differences over five points.
     Fd4,
-    /// Local cubics.
-    SavGol,
-    /// The weak form.
-    Weak,
+    /// Local cubics, over so many points on either side; by the data, if nothing is said.
+    SavGol(Option<usize>),
+    /// The weak form, with bumps of so many points on either side; by the data, if nothing is said.
+    Weak(Option<usize>),
+}
+
+/// Points on either side that local cubics and bumps may have: a cubic through fewer smooths nothing, and more are hardly a neighbourhood.
+const WIDTHS: std::ops::RangeInclusive<usize> = 2..=10_000;
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match *self {
+            Wanted::Auto => f.write_str("auto"),
+            Wanted::Fd2 => Derivative::Fd2.fmt(f),
+            Wanted::Fd4 => Derivative::Fd4.fmt(f),
+            Wanted::SavGol(None) => f.write_str("savgol"),
+            Wanted::SavGol(Some(half)) => Derivative::SavGol { half }.fmt(f),
+            Wanted::Weak(None) => f.write_str("weak"),
+            Wanted::Weak(Some(half)) => Derivative::Weak { half }.fmt(f),
+        }
+    }
+}
+
+impl From<Wanted> for String {
+    fn from(wanted: Wanted) -> String {
+        wanted.to_string()
+    }
+}
+
+impl TryFrom<String> for Wanted {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
 }
 
 impl FromStr for Wanted {
     type Err = String;
 
-    fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "auto" => Ok(Wanted::Auto),
-            "fd2" => Ok(Wanted::Fd2),
-            "fd4" => Ok(Wanted::Fd4),
-            "savgol" => Ok(Wanted::SavGol),
-            "weak" => Ok(Wanted::Weak),
-            _ => Err(format!(
-                "unknown derivative `{name}`: expected auto, fd2, fd4, savgol or weak"
-            )),
-        }
+    fn from_str(text: &str) -> Result<Self, String> {
+        let unknown = || {
+            format!(
+                "unknown derivative `{}`: expected auto, fd2, fd4, savgol or weak, the last two perhaps with the points on either side, as in weak(10)",
+                shown(text)
+            )
+        };
+        let (name, half) = match text.split_once('(') {
+            None => (text, None),
+            Some((name, rest)) => {
+                let half = rest.strip_suffix(')').ok_or_else(unknown)?;
+                let half = half.trim().parse::<usize>().map_err(|_| {
+                    format!(
+                        "`{}` is no number of points on either side: expected a whole number from {} to {}, as in {}(10)",
+                        shown(half),
+                        WIDTHS.start(),
+                        WIDTHS.end(),
+                        shown(name)
+                    )
+                });
+                (name, Some(half))
+            }
+        };
+        let wanted = match (name, half) {
+            ("auto", None) => Wanted::Auto,
+            ("fd2", None) => Wanted::Fd2,
+            ("fd4", None) => Wanted::Fd4,
+            ("savgol", half) => Wanted::SavGol(half.transpose()?),
+            ("weak", half) => Wanted::Weak(half.transpose()?),
+            _ => return Err(unknown()),
+        };
+        wanted.check().map_err(|e| e.to_string())?;
+        Ok(wanted)
     }
 }
 
 impl Wanted {
+    /// Refuses a width that nobody can use.
+    fn check(self) -> Result<()> {
+        match self {
+            Wanted::SavGol(Some(half)) | Wanted::Weak(Some(half)) if !WIDTHS.contains(&half) => {
+                Err(Error::Width {
+                    derivative: self.to_string(),
+                    least: *WIDTHS.start(),
+                    most: *WIDTHS.end(),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The method for data that were looked at, and so many candidate terms. Bumps are as wide as it takes the fastest state to move by its own deviation, but leave a row and a half for each term where they can.
-    pub fn decide(self, survey: &Survey, terms: usize) -> Derivative {
+    pub fn decide(self, survey: &Survey, terms: usize) -> Result<Derivative> {
+        self.check()?;
         let enough = |half: &usize| survey.bumps(*half) >= 3 * (terms + 1) / 2 + 5;
         let fits = survey.shortest.saturating_sub(1) / 2;
         let widest = survey
@@ -81,18 +156,21 @@ impl Wanted {
             .min(survey.usual_length() / 8)
             .min(fits)
             .clamp(4, 500);
-        let half = (4..=widest).rev().find(enough).unwrap_or(4);
-        match self {
+        let usual = (4..=widest).rev().find(enough).unwrap_or(4);
+        Ok(match self {
             // Below this, finite differences of fourth order are more accurate than anything that smooths. Where samples are few for how fast the states move, nothing can be smoothed.
-            Wanted::Auto if survey.relative_noise < 1e-5 || survey.coarse => Derivative::Fd4,
-            Wanted::Auto if !enough(&half) => Derivative::Fd4,
-            Wanted::Auto | Wanted::Weak => Derivative::Weak { half },
+            Wanted::Auto if survey.relative_noise < NO_NOISE || survey.coarse => Derivative::Fd4,
+            Wanted::Auto if !enough(&usual) => Derivative::Fd4,
+            Wanted::Auto => Derivative::Weak { half: usual },
+            Wanted::Weak(half) => Derivative::Weak {
+                half: half.unwrap_or(usual),
+            },
             Wanted::Fd2 => Derivative::Fd2,
             Wanted::Fd4 => Derivative::Fd4,
-            Wanted::SavGol => Derivative::SavGol {
-                half: (half / 2).clamp(3, 100),
+            Wanted::SavGol(half) => Derivative::SavGol {
+                half: half.unwrap_or_else(|| (usual / 2).clamp(3, 100)),
             },
-        }
+        })
     }
 }
 
@@ -112,6 +190,7 @@ impl Derivative {
             Derivative::Fd2 => 1,
             Derivative::Fd4 => 2,
             Derivative::SavGol { half } | Derivative::Weak { half } => half,
+            Derivative::Given => 0,
         }
     }
 
@@ -147,6 +226,8 @@ impl Derivative {
                     out(k, sum(&value), sum(&rate));
                 }
             }
+            // Nothing is to be found.
+            Derivative::Given => {}
         }
     }
 }
@@ -162,6 +243,10 @@ impl Derivative {
         mut out: impl FnMut(usize, f64),
     ) -> bool {
         let halo = self.halo();
+        // Nobody knows how exact rates are that were given.
+        if *self == Derivative::Given {
+            return false;
+        }
         if at < halo + 1 || at + halo + 1 >= piece.time.len() {
             return false;
         }
@@ -312,6 +397,44 @@ mod tests {
                 && weights[1].abs() < 1e-12
                 && (weights[2] - 5.0).abs() < 1e-12
         );
+    }
+
+    #[test]
+    fn what_is_printed_can_be_asked_for() {
+        let texts = [
+            "auto",
+            "fd2",
+            "fd4",
+            "savgol",
+            "weak",
+            "savgol(7)",
+            "weak(10)",
+        ];
+        for text in texts {
+            let wanted: Wanted = text.parse().expect(text);
+            assert_eq!(wanted.to_string(), text);
+            let json = serde_json::to_string(&wanted).expect("a text");
+            assert_eq!(json, format!("\"{text}\""));
+            assert_eq!(serde_json::from_str::<Wanted>(&json).expect("read"), wanted);
+        }
+        assert_eq!("weak( 10 )".parse(), Ok(Wanted::Weak(Some(10))));
+        for (text, words) in [
+            ("weak(0)", "weak(0): from 2 to 10000 points on either side"),
+            ("savgol(1)", "savgol(1): from 2 to 10000 points"),
+            ("weak(10001)", "weak(10001): from 2 to 10000 points"),
+            ("weak(-1)", "`-1` is no number of points"),
+            ("weak(ten)", "`ten` is no number of points"),
+            ("savgol()", "`` is no number of points"),
+            ("weak(99999999999999999999)", "is no number of points"),
+            ("weak(3", "unknown derivative `weak(3`"),
+            ("fd4(2)", "unknown derivative `fd4(2)`"),
+            ("auto(4)", "unknown derivative"),
+            ("Weak", "expected auto, fd2, fd4, savgol or weak"),
+            ("", "unknown derivative ``"),
+        ] {
+            let said = text.parse::<Wanted>().expect_err(text);
+            assert!(said.contains(words), "{text}: {said}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ell0::wording::{shown, shown_path, told};
+use ell0::wording::{meant, shown, shown_path, told};
 
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -48,14 +48,31 @@ pub enum Error {
         gigabytes: f64,
     },
     /// A column that is not there.
-    #[error("{}: there is no column `{}`{}", shown_path(path), shown(column), nearest.as_ref().map_or(String::new(), |n| format!("; did you mean `{}`?", shown(n))))]
+    #[error(
+        "{}: there is no column `{}`{}",
+        shown_path(path),
+        shown(column),
+        meant(column, "columns", columns)
+    )]
     Column {
         /// The file.
         path: PathBuf,
         /// The column asked for.
         column: String,
-        /// The most similar one that exists.
-        nearest: Option<String>,
+        /// The columns there are.
+        columns: Vec<String>,
+    },
+    /// A width that no cubic and no bump can have.
+    #[error(
+        "{derivative}: from {least} to {most} points on either side are possible; without a number the width is that of the data"
+    )]
+    Width {
+        /// What was asked for.
+        derivative: String,
+        /// Points on either side, at least.
+        least: usize,
+        /// And at most.
+        most: usize,
     },
     /// A cell that is not a finite number.
     #[error(

@@ -1,39 +1,99 @@
 //! How noisy a series is, and how fast it moves.
 
+use crate::windows::Piece;
+
 /// The standard deviation of white noise on samples of a smooth series, from their eighth divided differences: these leave next to nothing of a smooth signal,
 /// whatever the times of the samples, and of noise a known multiple.
 pub fn noise_deviation(time: &[f64], series: &[f64]) -> f64 {
     difference_deviation(time, series, 8)
 }
 
+/// Noise is left alike by differences of any order; where higher ones leave so much less, they leave movement.
+const MOVEMENT: f64 = 0.7;
+
 /// Whether what differences leave is the series itself, sampled too coarsely, and not noise: noise is left alike by differences of any order, a signal is left less and less by higher ones.
 pub fn is_coarse(time: &[f64], series: &[f64]) -> bool {
-    difference_deviation(time, series, 8) < 0.7 * difference_deviation(time, series, 6)
+    difference_deviation(time, series, 8) < MOVEMENT * difference_deviation(time, series, 6)
 }
 
-/// The deviation of white noise that would leave what divided differences of this order leave.
 fn difference_deviation(time: &[f64], series: &[f64], order: usize) -> f64 {
-    let n = series.len().min(time.len()).saturating_sub(order);
-    if n < 2 {
-        return 0.0;
-    }
-    let mut total = 0.0;
-    for start in 0..n {
-        let (t, x) = (&time[start..=start + order], &series[start..=start + order]);
-        let width = t[order] - t[0];
-        let weight = |j: usize| -> f64 {
-            let others = (0..=order).filter(|&k| k != j);
-            1.0 / others.map(|k| (t[j] - t[k]) / width).product::<f64>()
+    Differences::new(time, series, order).deviation()
+}
+
+/// Divided differences of some order, each scaled so that white noise leaves its own deviation.
+pub(crate) struct Differences(Vec<f64>);
+
+impl Differences {
+    pub fn new(time: &[f64], series: &[f64], order: usize) -> Self {
+        let n = series.len().min(time.len()).saturating_sub(order);
+        let scaled = |start: usize| {
+            let (t, x) = (&time[start..=start + order], &series[start..=start + order]);
+            let width = t[order] - t[0];
+            let weight = |j: usize| -> f64 {
+                let others = (0..=order).filter(|&k| k != j);
+                1.0 / others.map(|k| (t[j] - t[k]) / width).product::<f64>()
+            };
+            let (mut difference, mut size) = (0.0, 0.0);
+            for (j, x) in x.iter().enumerate() {
+                let w = weight(j);
+                difference += w * x;
+                size += w * w;
+            }
+            difference / size.sqrt()
         };
-        let (mut difference, mut size) = (0.0, 0.0);
-        for (j, x) in x.iter().enumerate() {
-            let w = weight(j);
-            difference += w * x;
-            size += w * w;
-        }
-        total += difference * difference / size;
+        Differences((0..n).map(scaled).collect())
     }
-    (total / n as f64).sqrt()
+
+    /// The deviation of white noise that would leave these.
+    pub fn deviation(&self) -> f64 {
+        if self.0.len() < 2 {
+            return 0.0;
+        }
+        let squares: f64 = self.0.iter().map(|d| d * d).sum();
+        (squares / self.0.len() as f64).sqrt()
+    }
+
+    /// The same by the median, which a few values far off do not move.
+    pub fn typical(&self) -> f64 {
+        let mut sizes: Vec<f64> = self.0.iter().map(|d| d.abs()).collect();
+        if sizes.len() < 2 {
+            return 0.0;
+        }
+        let middle = sizes.len() / 2;
+        *sizes.select_nth_unstable_by(middle, f64::total_cmp).1 / 0.6745
+    }
+}
+
+/// The noise on a column of pieces, by eighth differences of all of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PiecesNoise {
+    /// Its deviation.
+    pub deviation: f64,
+    /// Whether that is more than a bound: there are enough rows, and what differences leave is not the movement itself.
+    pub is_known: bool,
+}
+
+/// Differences that are enough to tell.
+const ENOUGH: usize = 50;
+
+impl PiecesNoise {
+    /// Of the column of this number.
+    #[must_use]
+    pub fn of(pieces: &[Piece], column: usize) -> Self {
+        let mut eighth = Differences(Vec::new());
+        let mut sixth = Differences(Vec::new());
+        for piece in pieces {
+            let rows = piece.values.chunks_exact(piece.width().max(1));
+            let series: Vec<f64> = rows.map(|row| row[column]).collect();
+            eighth.0.extend(Differences::new(&piece.time, &series, 8).0);
+            sixth.0.extend(Differences::new(&piece.time, &series, 6).0);
+        }
+        let deviation = eighth.deviation();
+        PiecesNoise {
+            deviation,
+            is_known: eighth.0.len() >= ENOUGH && deviation >= MOVEMENT * sixth.deviation(),
+        }
+    }
 }
 
 /// Standard deviation.

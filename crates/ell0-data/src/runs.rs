@@ -3,13 +3,16 @@
 use std::{
     collections::{HashSet, VecDeque},
     path::PathBuf,
+    sync::Arc,
 };
 
 use ell0::wording::shown;
 
 use crate::{
+    blemishes::Blemishes,
     error::{Error, Result},
     frame::Frame,
+    mending::Mending,
     table::{Block, ReadOptions, Table, Want},
 };
 
@@ -18,7 +21,7 @@ use crate::{
 pub struct Roles {
     /// States and controls, or the inputs of a plain regression.
     pub inputs: Vec<String>,
-    /// Targets of a plain regression.
+    /// Targets that are columns: those of a plain regression, or rates of change.
     pub targets: Vec<String>,
     /// Column of time.
     pub time: Option<String>,
@@ -35,10 +38,16 @@ pub struct Roles {
 }
 
 /// Rows of one trajectory that follow each other.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     /// Time, inputs and targets.
     pub columns: Vec<Vec<f64>>,
+    /// Number of the first row among all rows of all files.
+    pub row: u64,
+    /// Where it stands, and the place of each row.
+    pub spot: Spot,
+    /// Lines or rows of the file.
+    pub places: Vec<u64>,
     /// Whether a new trajectory begins with the first row.
     pub begins: bool,
     /// Whether the trajectory goes on after a gap: its rows must not be joined with those before.
@@ -80,20 +89,32 @@ pub struct Runs {
     held_rows: usize,
     /// What can be handed on.
     ready: VecDeque<Run>,
+    /// Rows that were read.
+    rows: u64,
+    mending: Mending,
 }
 
 /// Where a stretch of rows stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Spot {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spot {
     /// The file, or what a frame is called.
     pub path: PathBuf,
     /// Number of its trajectory in the file, counted from 1.
     pub number: usize,
     /// What a place is called: line or row.
     pub word: &'static str,
-    /// Places of the first and the last row.
+    /// Place of the first row.
     pub first: u64,
+    /// Of the last.
     pub last: u64,
+}
+
+impl Spot {
+    /// The name of the file.
+    pub(crate) fn file_name(&self) -> String {
+        let name = self.path.file_name();
+        name.map_or(String::new(), |n| n.to_string_lossy().into_owned())
+    }
 }
 
 impl Origin {
@@ -142,7 +163,21 @@ impl Runs {
             held: VecDeque::new(),
             held_rows: 0,
             ready: VecDeque::new(),
+            rows: 0,
+            mending: Mending::default(),
         }
+    }
+
+    /// The same, with what its neighbours say in the place of a value far off, and without rows in which a state stands still.
+    #[must_use]
+    pub fn mended(mut self, blemishes: Arc<Blemishes>) -> Self {
+        self.mending = Mending::new(blemishes);
+        self
+    }
+
+    /// Values of a run of this reader that were put in the place of others: places in row after row.
+    pub(crate) fn replaced(&self, run: &Run) -> Vec<usize> {
+        self.mending.replaced(run)
     }
 
     /// Rows left out so far because of empty or NaN cells.
@@ -214,7 +249,7 @@ impl Runs {
                 self.gaps += u64::from(run.gap);
                 return Ok(Some(run));
             }
-            let next = self.next_stretch()?.map(|(run, _)| run);
+            let next = self.next_stretch()?;
             // What is still held when its trajectory is over is too short.
             if next.as_ref().is_none_or(|run| run.begins) {
                 self.short += u64::from(!self.held.is_empty());
@@ -222,8 +257,10 @@ impl Runs {
                 self.held_rows = 0;
             }
             let Some(run) = next else { return Ok(None) };
-            self.held_rows += run.columns[0].len();
-            self.held.push_back(run);
+            for run in self.mending.mend(run) {
+                self.held_rows += run.columns[0].len();
+                self.held.push_back(run);
+            }
             if self.held_rows >= self.roles.fewest_rows {
                 self.ready.append(&mut self.held);
             }
@@ -231,7 +268,7 @@ impl Runs {
     }
 
     /// The next stretch of rows of one trajectory, however short, and where it stands.
-    pub(crate) fn next_stretch(&mut self) -> Result<Option<(Run, Spot)>> {
+    pub(crate) fn next_stretch(&mut self) -> Result<Option<Run>> {
         if !self.fill()? {
             return Ok(None);
         }
@@ -318,11 +355,15 @@ impl Runs {
                 .iter()
                 .map(|c| c[from..to].to_vec()),
         );
-        let run = Run {
+        let row = self.rows;
+        self.rows += (to - from) as u64;
+        Ok(Some(Run {
             columns,
+            row,
+            spot,
+            places: self.block.places[from..to].to_vec(),
             begins,
             gap,
-        };
-        Ok(Some((run, spot)))
+        }))
     }
 }

@@ -29,7 +29,7 @@ const CHUNK: usize = 2048;
 /// Some samples of one trajectory, with the neighbours that their rows need.
 #[derive(Clone, Debug)]
 pub struct Stretch {
-    /// Time, inputs and (for plain regression) targets.
+    /// Time, inputs and, where they are columns of the data, targets: those of a plain regression, or rates of change.
     columns: Vec<Vec<f64>>,
     /// The samples whose own turn it is; the others are there as neighbours.
     from: usize,
@@ -207,6 +207,12 @@ impl Recipe {
         }
     }
 
+    /// Whether the targets are columns of the data, behind the inputs: those of a plain regression, or rates of change that were given.
+    fn targets_are_columns(&self) -> bool {
+        let given = self.derivative == Derivative::Given;
+        self.dynamics == Dynamics::Regression || self.dynamics == Dynamics::Continuous && given
+    }
+
     /// Fewest rows a trajectory must have.
     pub fn rows_needed(&self) -> usize {
         let (before, after) = self.halo();
@@ -250,7 +256,7 @@ impl Recipe {
         };
         let y = &mut equations.y;
         match self.dynamics {
-            Dynamics::Regression => {
+            _ if self.targets_are_columns() => {
                 for column in &columns[1 + self.inputs..] {
                     y.extend_from_slice(&column[own.clone()]);
                 }
@@ -260,7 +266,7 @@ impl Recipe {
                     y.extend_from_slice(&column[own.start + 1..own.end + 1]);
                 }
             }
-            Dynamics::Continuous => {
+            Dynamics::Continuous | Dynamics::Regression => {
                 y.resize(rows * self.targets, 0.0);
                 let states: Vec<&[f64]> = columns[1..=self.targets]
                     .iter()

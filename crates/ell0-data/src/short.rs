@@ -69,7 +69,7 @@ impl Shortage {
         let mut present: Option<(Spot, usize)> = None;
         loop {
             let next = runs.next_stretch()?;
-            if next.as_ref().is_none_or(|(run, _)| run.begins)
+            if next.as_ref().is_none_or(|run| run.begins)
                 && let Some((spot, rows)) = present.take()
             {
                 trajectories += 1;
@@ -95,7 +95,8 @@ impl Shortage {
                     }
                 }
             }
-            let Some((run, spot)) = next else { break };
+            let Some(run) = next else { break };
+            let spot = run.spot;
             let more = run.columns[0].len();
             match &mut present {
                 Some((whole, rows)) => {

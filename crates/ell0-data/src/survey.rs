@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    blemishes::{Blemishes, Scale, Scanner},
     derivative::Derivative,
     error::Result,
-    noise::{decorrelation_lag, deviation, is_coarse, noise_deviation},
+    noise::{Differences, decorrelation_lag, deviation, is_coarse, noise_deviation},
     runs::Runs,
+    windows::{Piece, Sampler},
 };
 
 /// What a first look at the files found.
@@ -34,8 +36,22 @@ pub struct Survey {
     /// The time between two rows.
     #[serde(default)]
     pub steps: Steps,
-    /// The value of each column (inputs, then the targets of a regression) that is the same in all rows.
+    /// The value of each column (inputs, then targets that are columns) that is the same in all rows.
     pub constant: Vec<Option<f64>>,
+    /// What is no measurement: how much, and the first places.
+    #[serde(default, skip_serializing_if = "Blemishes::is_empty")]
+    pub blemishes: Blemishes,
+}
+
+/// What a first look at the files found, and what it kept of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Look {
+    /// How much there is, how noisy it is, how fast it moves.
+    pub survey: Survey,
+    /// A bounded number of rows, evenly drawn.
+    pub pieces: Vec<Piece>,
+    /// All that is no measurement.
+    pub blemishes: Blemishes,
 }
 
 /// The time between two rows, in the longest trajectory.
@@ -62,6 +78,9 @@ impl Steps {
     }
 }
 
+/// What differences leave below this share of a state's deviation is no noise to speak of, and no movement either.
+pub(crate) const NO_NOISE: f64 = 1e-5;
+
 /// Rows of one trajectory that are enough to tell how noisy and how fast it is.
 const SAMPLE: usize = 20_000;
 
@@ -87,7 +106,21 @@ impl Survey {
     }
 
     /// Reads all runs once; the first `states` inputs are looked at closely. `progress` hears the number of rows read.
-    pub fn new(mut runs: Runs, states: usize, progress: impl Fn(u64)) -> Result<Self> {
+    pub fn new(runs: Runs, states: usize, progress: impl Fn(u64)) -> Result<Self> {
+        Ok(Look::new(runs, states, false, progress)?.survey)
+    }
+}
+
+impl Look {
+    /// Reads all runs once; the first `states` inputs are looked at closely. Where they are `smooth`, as samples of something that moves are, values far off their neighbours are found. `progress` hears the number of rows read.
+    pub fn new(
+        mut runs: Runs,
+        states: usize,
+        smooth: bool,
+        progress: impl Fn(u64),
+    ) -> Result<Self> {
+        let mut scanner = smooth.then(|| Scanner::new(states));
+        let mut sampler = Sampler::new();
         // The longest beginning of a trajectory so far, and that of the present one.
         let (mut longest, mut series) =
             (vec![Vec::new(); 1 + states], vec![Vec::new(); 1 + states]);
@@ -109,6 +142,10 @@ impl Survey {
                 length = 0;
             }
             let Some(run) = run else { break };
+            if let Some(scanner) = &mut scanner {
+                scanner.push(&run);
+            }
+            sampler.push(&run, &runs.replaced(&run));
             trajectories += usize::from(run.begins);
             let n = run.columns[0].len();
             if rows == 0 {
@@ -130,6 +167,10 @@ impl Survey {
             progress(n as u64);
         }
         let (time, longest) = longest.split_at(1);
+        let blemishes = scanner.map_or(Blemishes::default(), |scanner| {
+            let scales = longest.iter().map(|s| Scale::of(&time[0], s));
+            scanner.finish(&scales.collect::<Vec<Scale>>())
+        });
         let noise: Vec<f64> = longest
             .iter()
             .map(|s| noise_deviation(&time[0], s))
@@ -138,13 +179,20 @@ impl Survey {
             .iter()
             .zip(&noise)
             .map(|(s, n)| if *n > 0.0 { n / deviation(s) } else { 0.0 });
-        let relative_noise = relative.fold(0.0, f64::max);
+        // Where some states are sampled finely enough, these tell the noise.
+        let relative: Vec<f64> = relative.collect();
+        let moving: Vec<bool> = longest.iter().map(|s| is_coarse(&time[0], s)).collect();
+        let most = |coarse: bool| {
+            let own = relative.iter().zip(&moving).filter(|(_, m)| **m == coarse);
+            own.map(|(r, _)| *r).fold(0.0, f64::max)
+        };
+        let coarse = most(true) > NO_NOISE && moving.iter().all(|m| *m);
+        let relative_noise = most(coarse);
         let lags = longest
             .iter()
             .zip(&noise)
             .map(|(s, n)| decorrelation_lag(s, *n));
-        let coarse = relative_noise > 0.0 && longest.iter().all(|s| is_coarse(&time[0], s));
-        Ok(Survey {
+        let survey = Survey {
             coarse,
             rows,
             trajectories,
@@ -156,6 +204,31 @@ impl Survey {
             steps: Steps::of(&time[0]),
             constant,
             noise,
+            blemishes: blemishes.told(),
+        };
+        Ok(Look {
+            survey,
+            pieces: sampler.finish(),
+            blemishes,
         })
+    }
+}
+
+impl Scale {
+    /// By medians, which a few values far off do not move.
+    fn of(time: &[f64], series: &[f64]) -> Self {
+        let median = |mut values: Vec<f64>| {
+            let at = values.len() / 2;
+            if values.is_empty() {
+                return 0.0;
+            }
+            *values.select_nth_unstable_by(at, f64::total_cmp).1
+        };
+        let middle = median(series.to_vec());
+        Scale {
+            noise: Differences::new(time, series, 8).typical(),
+            spread: median(series.iter().map(|x| (x - middle).abs()).collect()) / 0.6745,
+            step: median(series.windows(2).map(|x| (x[1] - x[0]).abs()).collect()),
+        }
     }
 }

@@ -47,6 +47,7 @@ fn evidence(runs: &dyn Fn() -> Runs) -> (String, Vec<u64>) {
     let survey = Survey::new(runs(), 1, |_| ()).expect("readable");
     let question = Question {
         library: Library::polynomial(2),
+        libraries: vec![],
         inputs: strings(&["x", "u"]),
         targets: strings(&["x"]),
         dynamics: Dynamics::Continuous,
@@ -106,7 +107,7 @@ fn what_is_wrong_with_a_frame_is_told_with_its_name() {
     let told = |frame: Frame| run(&[whole.clone(), frame], strict).expect_err("refused");
     let missing = told(Frame::new(good()));
     assert!(
-        matches!(&missing, Error::Column { column, nearest, .. } if column == "u" && nearest.is_some()),
+        matches!(&missing, Error::Column { column, columns, .. } if column == "u" && !columns.is_empty()),
         "{missing}"
     );
     assert!(

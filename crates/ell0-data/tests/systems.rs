@@ -174,10 +174,11 @@ fn gather(names: &[&str], states: usize, dynamics: Dynamics, data: &[Vec<Vec<f64
     let survey = Survey::new(runs(names, data), states, |_| ()).expect("readable");
     let question = Question {
         library: Library::polynomial(3),
+        libraries: vec![],
         inputs: strings(names),
         targets: strings(&names[..states]),
         dynamics,
-        derivative: Wanted::Auto.decide(&survey, 20),
+        derivative: Wanted::Auto.decide(&survey, 20).expect("a way"),
     };
     Evidence::gather(runs(names, data), &question, survey, |_| ()).expect("finite")
 }
@@ -300,6 +301,7 @@ fn trajectories_are_kept_apart() {
         assert_eq!((survey.rows, survey.shortest), (7091, 12));
         let question = Question {
             library: Library::polynomial(1),
+            libraries: vec![],
             inputs: strings(&["x"]),
             targets: strings(&["x"]),
             dynamics: Dynamics::Continuous,

@@ -17,6 +17,7 @@ use crate::{
     runs::Runs,
     series::{Recipe, for_each_stretch},
     survey::Survey,
+    windows::Piece,
 };
 
 use rows::work;
@@ -32,6 +33,9 @@ pub struct Evidence {
     version: u32,
     /// The candidate terms.
     pub library: Library,
+    /// Those of each target, where targets have libraries of their own; the terms above are these together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub libraries: Vec<Library>,
     /// States and controls, or the inputs of a plain regression.
     pub inputs: Vec<String>,
     /// Targets.
@@ -42,6 +46,9 @@ pub struct Evidence {
     pub derivative: Derivative,
     /// What was seen of the data first.
     pub survey: Survey,
+    /// A bounded number of rows, for judging laws by the measurements themselves; none if they were not wanted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<Piece>,
     /// Gaps within trajectories, over which nothing was joined.
     #[serde(default)]
     pub gaps: u64,
@@ -68,6 +75,8 @@ const VERSION: u32 = 1;
 pub struct Question {
     /// The candidate terms.
     pub library: Library,
+    /// Those of each target, where targets have libraries of their own; the terms above are these together.
+    pub libraries: Vec<Library>,
     /// States and controls, or the inputs of a plain regression.
     pub inputs: Vec<String>,
     /// Targets; those of a law of states are the first inputs.
@@ -84,6 +93,11 @@ impl Question {
         self.library.features(&self.inputs)
     }
 
+    /// The candidate terms of each target, by their place among all.
+    pub fn allowed(&self) -> ell0::Result<Vec<Vec<usize>>> {
+        allowed(&self.features()?, &self.libraries, self.targets.len())
+    }
+
     /// What the rows of the problem are made from.
     #[must_use]
     pub fn recipe(&self) -> Recipe {
@@ -94,6 +108,18 @@ impl Question {
             targets: self.targets.len(),
         }
     }
+}
+
+/// The candidate terms of each of so many targets, by their place among all; without libraries of their own all targets have all terms.
+fn allowed(
+    features: &Features,
+    libraries: &[Library],
+    targets: usize,
+) -> ell0::Result<Vec<Vec<usize>>> {
+    if libraries.is_empty() {
+        return Ok(vec![(0..features.len()).collect(); targets]);
+    }
+    libraries.iter().map(|own| own.places(features)).collect()
 }
 
 /// Why saved evidence cannot be read.
@@ -115,6 +141,9 @@ pub enum EvidenceError {
     /// Statistics of other columns.
     #[error("its columns are not those of its library")]
     Columns,
+    /// Samples of other columns, or out of order.
+    #[error("its samples of rows are not those of its columns")]
+    Samples,
     /// Errors or noise that are no sizes.
     #[error("its errors are not finite")]
     Errors,
@@ -173,11 +202,13 @@ impl Evidence {
             format: FORMAT.into(),
             version: VERSION,
             library: question.library.clone(),
+            libraries: question.libraries.clone(),
             inputs: question.inputs.clone(),
             targets: targets.clone(),
             dynamics: question.dynamics,
             derivative: question.derivative,
             survey,
+            samples: Vec::new(),
             gaps: runs.gaps(),
             short: runs.short(),
             errors,
@@ -216,6 +247,18 @@ impl Evidence {
                 && statistics.targets() == evidence.targets;
             says(same, EvidenceError::Columns)?;
         }
+        // Targets that are columns of their own.
+        let columns =
+            evidence.dynamics == Dynamics::Regression || evidence.derivative == Derivative::Given;
+        let width = evidence.inputs.len() + usize::from(columns) * evidence.targets.len();
+        let whole = evidence.samples.iter().all(|piece| piece.is_sound(width));
+        says(whole, EvidenceError::Samples)?;
+        let own = evidence.libraries.len();
+        says(
+            own == 0 || own == evidence.targets.len(),
+            EvidenceError::Columns,
+        )?;
+        evidence.allowed()?;
         let mut numbers = evidence.errors.iter().chain(&evidence.survey.noise);
         let sound = evidence.errors.len() == evidence.targets.len()
             && numbers.all(|e| e.is_finite() && *e >= 0.0);
@@ -226,5 +269,10 @@ impl Evidence {
     /// The candidate terms.
     pub fn features(&self) -> ell0::Result<Features> {
         self.library.features(&self.inputs)
+    }
+
+    /// The candidate terms of each target, by their place among all.
+    pub fn allowed(&self) -> ell0::Result<Vec<Vec<usize>>> {
+        allowed(&self.features()?, &self.libraries, self.targets.len())
     }
 }

@@ -273,10 +273,7 @@ fn find(path: &Path, names: &[String], want: &Want) -> Result<Found> {
         None => Err(Error::Column {
             path: path.into(),
             column: column.clone(),
-            nearest: names
-                .iter()
-                .min_by_key(|name| strsim::levenshtein(name, column))
-                .cloned(),
+            columns: names.to_vec(),
         }),
     }
 }

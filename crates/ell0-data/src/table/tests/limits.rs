@@ -63,7 +63,7 @@ fn cells_are_cut_and_escaped() {
     let text = format!("a\n\u{1b}[31m{}\n", "y".repeat(500));
     let shown = format!("holds `\\u{{1b}}[31m{}…`:", "y".repeat(75));
     says(text.as_bytes(), "x.csv", "a", &shown);
-    says(b"a\x07b\n1\n", "x.csv", "a", "did you mean `a\\u{7}b`?");
+    says(b"a\x07b\n1\n", "x.csv", "a", "the columns are a\\u{7}b");
 }
 
 #[test]
