@@ -1,105 +1,92 @@
-//! A chart as SVG.
+//! A chart as the elements of a drawing.
 
-use std::{
-    collections::BTreeMap,
-    fmt::{Arguments, Write},
-};
+use std::collections::BTreeMap;
 
 use crate::{
     Chart, Series, Shape,
     axis::Tick,
+    element::{Anchor, Colour, Element, FRAME, GRID, Line, Place, Sheet, Text},
     frame::{Frame, LEGEND_ROW, TOP, letters},
+    svg::Short,
 };
 
 /// Told apart by most eyes, on white and on dark.
-const COLOURS: [&str; 8] = [
+const COLOURS: [Colour; 8] = [
     "#2a6fbb", "#d1622b", "#2f9e6e", "#a3478f", "#c79a1b", "#5aa9d6", "#8a5a44", "#6b7280",
 ];
+
+/// What is pointed out.
+const MARKED: Colour = "#c0262d";
 
 /// Lines of more points than this do not tell their values.
 const MOST_TOLD: usize = 700;
 
-/// Text that may stand in SVG or HTML, between elements or quotes.
-pub fn escaped(text: &str) -> String {
-    // XML has no way to say most of these.
-    let unsayable = |c: char| c.is_control() && !"\n\t".contains(c);
-    text.replace(unsayable, "\u{fffd}")
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-}
-
-fn label(tick: &Tick) -> String {
+fn label(tick: &Tick, place: Place, anchor: Anchor) -> Element {
+    let mut text = Text::new(place, 11.0, anchor, "10");
     match tick {
-        Tick::Number(text) => escaped(text),
-        Tick::Power(k) => format!(
-            "10<tspan dy=\"-5\" font-size=\"9\">{}</tspan>",
-            k.to_string().replace('-', "−")
-        ),
+        Tick::Number(number) => text.words.clone_from(number),
+        Tick::Power(k) => text.power = Some(*k),
     }
+    Element::Text(text)
 }
 
-/// An SVG file that grows.
-struct Pen<'a>(&'a mut String);
-
-impl Pen<'_> {
-    fn put(&mut self, text: Arguments) {
-        // Writing to a string does not fail.
-        let _ = self.0.write_fmt(text);
-    }
+fn grid(corners: [Place; 2]) -> Element {
+    let line = Line::through(corners.into(), GRID, 1.0);
+    Element::Line(Line {
+        class: Some("grid"),
+        ..line
+    })
 }
 
 impl Chart {
-    /// Draws into an SVG file, with the upper left corner at the given place. The name of the clip must be the chart's own.
-    pub(crate) fn draw(
-        &self,
-        svg: &mut String,
-        clip: &str,
-        (left, top): (f64, f64),
-        (width, height): (f64, f64),
-    ) {
+    /// The chart as elements.
+    pub(crate) fn sheet(&self, (width, height): (f64, f64)) -> Sheet {
         let colours = self.colours();
         let (frame, legend) = Frame::new(self, &colours, (width, height));
-        let mut pen = Pen(svg);
         // A long title is set smaller rather than cut off.
         let room = (width - frame.left) / (letters(&self.title) * 15.0 / 11.0).max(1.0);
         let size = (15.0 * room).clamp(8.0, 15.0);
-        pen.put(format_args!(
-            "<svg class=\"chart\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n<text x=\"{}\" y=\"18\" class=\"title\" font-size=\"{size:.1}\">{}</text>\n",
-            frame.left,
-            escaped(&self.title)
-        ));
-        self.draw_axes(&mut pen, &frame);
-        pen.put(format_args!(
-            "<clipPath id=\"{clip}\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>\n<g clip-path=\"url(#{clip})\">\n",
-            frame.left, frame.top, frame.width, frame.height
-        ));
+        let title = Text::new((frame.left, 18.0), size, Anchor::Start, &self.title);
+        let mut behind = vec![Element::Text(title)];
+        self.axes(&mut behind, &frame);
+        let mut data = Vec::new();
         for (k, (series, colour)) in self.series.iter().zip(&colours).enumerate() {
             match series.shape {
-                Shape::Bars => self.draw_bars(&mut pen, &frame, k, colour),
-                Shape::Cells => draw_cells(&mut pen, &frame, series, colour),
-                Shape::Band => draw_band(&mut pen, &frame, series, colour),
-                _ => self.draw_line(&mut pen, &frame, series, colour),
+                Shape::Bars => self.bars(&mut data, &frame, k, colour),
+                Shape::Cells => cells(&mut data, &frame, series, colour),
+                Shape::Band => band(&mut data, &frame, series, colour),
+                Shape::Points => points(&mut data, &frame, series, colour),
+                _ => self.line(&mut data, &frame, series, colour),
             }
         }
-        pen.put(format_args!("</g>\n"));
-        self.draw_marks(&mut pen, &frame);
+        let mut front = Vec::new();
+        self.draw_marks(&mut front, &frame);
         for entry in legend {
             let (x, y) = (frame.left + entry.x, TOP + LEGEND_ROW * entry.row as f64);
-            pen.put(format_args!(
-                "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"10\" height=\"10\" rx=\"2\" fill=\"{}\"/><text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\">{}</text>\n",
-                entry.colour,
-                x + 14.0,
-                y + 9.0,
-                escaped(&entry.name)
-            ));
+            if let Some(colour) = entry.colour {
+                front.push(Element::Bar {
+                    place: (x, y),
+                    size: (10.0, 10.0),
+                    round: 2.0,
+                    colour,
+                    title: None,
+                });
+            }
+            let place = (x + 14.0, y + 9.0);
+            let text = Text::new(place, 11.0, Anchor::Start, entry.name);
+            front.push(Element::Text(text));
         }
-        pen.put(format_args!("</svg>\n"));
+        Sheet {
+            size: (width, height),
+            behind,
+            plot: [frame.left, frame.top, frame.width, frame.height],
+            data,
+            front,
+        }
     }
 
     /// The colour of each series: a new one for each name.
-    fn colours(&self) -> Vec<&'static str> {
+    fn colours(&self) -> Vec<Colour> {
         let mut names = 0usize;
         let mut colour = |series: &Series| {
             names += usize::from(!series.name.is_empty());
@@ -111,12 +98,11 @@ impl Chart {
     /// What a point says when it is pointed at.
     fn title(&self, series: &Series, point: &(f64, f64)) -> String {
         let at = self.x.categories.get(point.0.round().max(0.0) as usize);
-        let at = at.map_or_else(|| format!("{}", Short(point.0)), |name| escaped(name));
-        let name = escaped(&series.name);
-        format!("<title>{name} {at}: {}</title>", Short(point.1))
+        let at = at.map_or_else(|| Short(point.0).to_string(), Clone::clone);
+        format!("{} {at}: {}", series.name, Short(point.1))
     }
 
-    fn draw_bars(&self, pen: &mut Pen, frame: &Frame, place: usize, colour: &str) {
+    fn bars(&self, data: &mut Vec<Element>, frame: &Frame, place: usize, colour: Colour) {
         let bars = |series: &[Series]| series.iter().filter(|s| s.shape == Shape::Bars).count();
         let (all, before) = (bars(&self.series), bars(&self.series[..place]));
         let series = &self.series[place];
@@ -125,101 +111,106 @@ impl Chart {
         for point in &series.points {
             let ends = (frame.x(point.0), frame.y(point.1), frame.y(frame.y.foot()));
             if let (Some(centre), Some(high), Some(foot)) = ends {
-                pen.put(format_args!(
-                    "<rect class=\"datum\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"1.5\" fill=\"{colour}\">{}</rect>\n",
-                    centre - 0.4 * step + thick * before as f64,
-                    high.min(foot),
-                    thick * 0.92,
-                    (foot - high).abs().max(0.5),
-                    self.title(series, point)
-                ));
+                data.push(Element::Bar {
+                    place: (centre - 0.4 * step + thick * before as f64, high.min(foot)),
+                    size: (thick * 0.92, (foot - high).abs().max(0.5)),
+                    round: 1.5,
+                    colour,
+                    title: Some(self.title(series, point)),
+                });
             }
         }
     }
 
     /// Points joined by a line, with dots, or dots alone.
-    fn draw_line(&self, pen: &mut Pen, frame: &Frame, series: &Series, colour: &str) {
+    fn line(&self, data: &mut Vec<Element>, frame: &Frame, series: &Series, colour: Colour) {
         let place = |p: &(f64, f64)| Some((frame.x(p.0)?, frame.y(p.1)?));
         if series.shape != Shape::Dots {
-            // A point that cannot be drawn leaves a gap.
-            let mut step = 'M';
-            let (mut path, mut values) = (String::new(), String::new());
-            for p in &series.points {
-                match place(p) {
-                    Some((x, y)) => {
-                        let _ = write!(path, "{step}{x:.2} {y:.2}");
-                        let _ = write!(values, " {}:{}", Short(p.0), Short(p.1));
-                        step = 'L';
-                    }
-                    None => step = 'M',
-                }
-            }
             // A line has no dots to point at: a page can tell its values from these.
             let tells = series.shape == Shape::Line && series.points.len() <= MOST_TOLD;
-            let told = if tells {
-                format!(
-                    " class=\"line\" data-name=\"{}\" data-values=\"{}\"",
-                    escaped(&series.name),
-                    values.trim_start()
-                )
-            } else {
-                String::new()
-            };
-            pen.put(format_args!(
-                "<path{told} d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\" stroke-linejoin=\"round\"/>\n"
-            ));
+            // A point that cannot be drawn leaves a gap.
+            let (mut parts, mut part) = (Vec::new(), Vec::new());
+            let mut values = Vec::new();
+            for p in &series.points {
+                match place(p) {
+                    Some(corner) => {
+                        part.push(corner);
+                        if tells {
+                            values.push(*p);
+                        }
+                    }
+                    None => parts.push(std::mem::take(&mut part)),
+                }
+            }
+            parts.push(part);
+            parts.retain(|part| !part.is_empty());
+            let told = tells.then(|| (series.name.clone(), values));
+            data.push(Element::Line(Line {
+                parts,
+                colour,
+                width: 1.8,
+                opacity: 1.0,
+                class: tells.then_some("line"),
+                told,
+            }));
         }
         for (p, error) in series.points.iter().zip(&series.second) {
             if let (Some(x), Some(high)) = (frame.x(p.0), frame.y(p.1 + error)) {
                 let low = frame.y(p.1 - error).unwrap_or(frame.bottom());
-                pen.put(format_args!(
-                    "<path d=\"M{x:.2} {high:.2}V{low:.2}\" stroke=\"{colour}\" stroke-opacity=\"0.5\" stroke-width=\"1.4\"/>\n"
-                ));
+                let line = Line::through(vec![(x, high), (x, low)], colour, 1.4);
+                data.push(Element::Line(Line {
+                    opacity: 0.5,
+                    ..line
+                }));
             }
         }
         if series.shape == Shape::Line {
             return;
         }
         for p in &series.points {
-            if let Some((x, y)) = place(p) {
-                pen.put(format_args!(
-                    "<circle class=\"datum\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\" fill=\"{colour}\">{}</circle>\n",
-                    self.title(series, p)
-                ));
+            if let Some(place) = place(p) {
+                data.push(Element::Dot {
+                    place,
+                    radius: 3.2,
+                    colour,
+                    title: self.title(series, p),
+                });
             }
         }
     }
 
-    fn draw_marks(&self, pen: &mut Pen, frame: &Frame) {
+    fn draw_marks(&self, front: &mut Vec<Element>, frame: &Frame) {
         for mark in &self.marks {
             if let (Some(x), Some(y)) = (frame.x(mark.x), frame.y(mark.y)) {
                 let right = x < frame.left + 0.6 * frame.width;
                 let (dx, anchor) = if right {
-                    (12.0, "start")
+                    (12.0, Anchor::Start)
                 } else {
-                    (-12.0, "end")
+                    (-12.0, Anchor::End)
                 };
                 let text_y = (y - 12.0).max(frame.top + 12.0);
-                pen.put(format_args!(
-                    "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"7\" fill=\"none\" stroke=\"#c0262d\" stroke-width=\"2\"/>\n<text x=\"{:.1}\" y=\"{text_y:.1}\" text-anchor=\"{anchor}\" fill=\"#c0262d\" font-size=\"12\">{}</text>\n",
-                    x + dx,
-                    escaped(&mark.label)
-                ));
+                front.push(Element::Ring {
+                    place: (x, y),
+                    radius: 7.0,
+                    colour: MARKED,
+                });
+                let text = Text::new((x + dx, text_y), 12.0, anchor, &mark.label);
+                front.push(Element::Text(Text {
+                    colour: MARKED,
+                    ..text
+                }));
             }
         }
     }
 
-    fn draw_axes(&self, pen: &mut Pen, frame: &Frame) {
+    fn axes(&self, behind: &mut Vec<Element>, frame: &Frame) {
         let (left, top, bottom) = (frame.left, frame.top, frame.bottom());
         let right = left + frame.width;
         if self.x.categories.is_empty() {
             for (value, tick) in frame.x.ticks((frame.width / 60.0).max(1.0) as usize) {
                 let Some(x) = frame.x(value) else { continue };
-                pen.put(format_args!(
-                    "<path class=\"grid\" d=\"M{x:.1} {top}V{bottom:.1}\" stroke=\"#e5e7eb\"/><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"11\">{}</text>\n",
-                    bottom + 16.0,
-                    label(&tick)
-                ));
+                behind.push(grid([(x, top), (x, bottom)]));
+                behind.push(label(&tick, (x, bottom + 16.0), Anchor::Middle));
             }
         }
         for (k, name) in self.x.categories.iter().enumerate() {
@@ -230,37 +221,36 @@ impl Chart {
             } else {
                 16.0
             };
-            pen.put(format_args!(
-                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"11\">{}</text>\n",
-                left + (k as f64 + 0.5) * step,
-                bottom + row,
-                escaped(name)
-            ));
+            let place = (left + (k as f64 + 0.5) * step, bottom + row);
+            behind.push(Element::Text(Text::new(place, 11.0, Anchor::Middle, name)));
         }
         for (value, tick) in &frame.rows {
             let Some(y) = frame.y(*value) else { continue };
-            pen.put(format_args!(
-                "<path class=\"grid\" d=\"M{left} {y:.1}H{right:.1}\" stroke=\"#e5e7eb\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" font-size=\"11\">{}</text>\n",
-                left - 6.0,
-                y + 4.0,
-                label(tick)
-            ));
+            behind.push(grid([(left, y), (right, y)]));
+            behind.push(label(tick, (left - 6.0, y + 4.0), Anchor::End));
         }
-        pen.put(format_args!(
-            "<path class=\"frame\" d=\"M{left} {top}V{bottom:.1}H{right:.1}\" fill=\"none\" stroke=\"#6b7280\"/>\n<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"12\">{}</text>\n<text transform=\"translate(15 {:.1}) rotate(-90)\" text-anchor=\"middle\" font-size=\"12\">{}</text>\n",
-            left + frame.width / 2.0,
-            bottom + 38.0,
-            escaped(&self.x.label),
-            top + frame.height / 2.0,
-            escaped(&self.y.label)
-        ));
+        let edge = vec![(left, top), (left, bottom), (right, bottom)];
+        let edge = Line::through(edge, FRAME, 1.0);
+        behind.push(Element::Line(Line {
+            class: Some("frame"),
+            ..edge
+        }));
+        let place = (left + frame.width / 2.0, bottom + 38.0);
+        let name = Text::new(place, 12.0, Anchor::Middle, &self.x.label);
+        behind.push(Element::Text(name));
+        let place = (15.0, top + frame.height / 2.0);
+        let name = Text::new(place, 12.0, Anchor::Middle, &self.y.label);
+        behind.push(Element::Text(Text {
+            turned: true,
+            ..name
+        }));
     }
 }
 
-fn draw_cells(pen: &mut Pen, frame: &Frame, series: &Series, colour: &str) {
+fn cells(data: &mut Vec<Element>, frame: &Frame, series: &Series, colour: Colour) {
     let (w, h) = (0.5 * series.cell.0, 0.5 * series.cell.1);
-    // Cells of one density are one path: there may be thousands.
-    let mut paths: BTreeMap<u32, String> = BTreeMap::new();
+    // Cells of one density are one element: there may be thousands.
+    let mut densities: BTreeMap<u32, Vec<[f64; 4]>> = BTreeMap::new();
     for (from, to, density) in series.runs() {
         let corners = (
             frame.x(from.0 - w),
@@ -269,45 +259,54 @@ fn draw_cells(pen: &mut Pen, frame: &Frame, series: &Series, colour: &str) {
             frame.y(from.1 - h),
         );
         if let (Some(left), Some(top), Some(right), Some(foot)) = corners {
-            // On whole pixels neighbours neither overlap nor leave gaps.
-            let (left, right) = (left.round(), right.round());
-            let path = paths.entry((density * 1e3).round() as u32).or_default();
-            let _ = write!(path, "M{left} {top:.1}H{right}V{foot:.1}H{left}Z");
+            let boxes = densities.entry((density * 1e3).round() as u32).or_default();
+            boxes.push([left.round(), top, right.round(), foot]);
         }
     }
-    for (density, path) in paths {
-        pen.put(format_args!(
-            "<path class=\"cells\" d=\"{path}\" fill=\"{colour}\" fill-opacity=\"{}\" shape-rendering=\"crispEdges\"/>\n",
-            f64::from(density) / 1e3
-        ));
-    }
+    data.extend(
+        densities
+            .into_iter()
+            .map(|(density, boxes)| Element::Cells {
+                boxes,
+                colour,
+                opacity: f64::from(density) / 1e3,
+            }),
+    );
 }
 
-fn draw_band(pen: &mut Pen, frame: &Frame, series: &Series, colour: &str) {
-    let low = series.points.iter().copied();
-    let high = series.points.iter().zip(&series.second);
-    let corners: Vec<String> = low
-        .chain(high.map(|(p, s)| (p.0, *s)).rev())
-        .filter_map(|p| Some(format!("{:.2},{:.2}", frame.x(p.0)?, frame.y(p.1)?)))
-        .collect();
-    pen.put(format_args!(
-        "<polygon points=\"{}\" fill=\"{colour}\" fill-opacity=\"0.18\"/>\n",
-        corners.join(" ")
-    ));
-}
-
-/// A number as a person would say it.
-struct Short(f64);
-
-impl std::fmt::Display for Short {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        let size = self.0.abs();
-        if self.0 == self.0.round() && size < 1e9 {
-            write!(f, "{}", self.0)
-        } else if (1e-2..1e5).contains(&size) {
-            write!(f, "{:.4}", self.0)
-        } else {
-            write!(f, "{:.3e}", self.0)
+/// The stretches of a band between points that cannot be drawn.
+fn band(data: &mut Vec<Element>, frame: &Frame, series: &Series, colour: Colour) {
+    let (mut low, mut high): (Vec<Place>, Vec<Place>) = (Vec::new(), Vec::new());
+    let mut finish = |low: &mut Vec<Place>, high: &mut Vec<Place>| {
+        let mut corners = std::mem::take(low);
+        corners.extend(std::mem::take(high).into_iter().rev());
+        if corners.len() > 2 {
+            data.push(Element::Area {
+                corners,
+                colour,
+                opacity: 0.18,
+            });
+        }
+    };
+    for (p, second) in series.points.iter().zip(&series.second) {
+        match (frame.x(p.0), frame.y(p.1), frame.y(*second)) {
+            (Some(x), Some(a), Some(b)) => {
+                low.push((x, a));
+                high.push((x, b));
+            }
+            _ => finish(&mut low, &mut high),
         }
     }
+    finish(&mut low, &mut high);
+}
+
+fn points(data: &mut Vec<Element>, frame: &Frame, series: &Series, colour: Colour) {
+    let places = series.points.iter();
+    let places = places.filter_map(|p| Some((frame.x(p.0)?, frame.y(p.1)?)));
+    data.push(Element::Points {
+        places: places.collect(),
+        radius: 1.5,
+        colour,
+        opacity: 0.75,
+    });
 }

@@ -1,18 +1,11 @@
 //! Charts side by side, as SVG and as PNG.
 
-use std::sync::Arc;
-
-use resvg::{
-    tiny_skia::{Pixmap, Transform},
-    usvg::{Options, Tree, fontdb::Database},
-};
-
-use crate::Chart;
+use crate::{Chart, paint::Painting};
 
 /// Why a figure could not be drawn.
 #[derive(Debug, thiserror::Error)]
 #[error("the figure cannot be drawn: {0}")]
-pub struct Error(String);
+pub struct Error(pub(crate) String);
 
 /// Charts side by side.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,52 +40,45 @@ impl Figure {
         self
     }
 
-    /// The figure as SVG. Dots and bars have their values as titles; lines have theirs in `data-values`, as x:y for each point of the path, for pages that show them.
-    pub fn svg(&self) -> String {
+    /// Width and height of it all.
+    fn extent(&self) -> (f64, f64) {
         let rows = self.charts.len().div_ceil(self.columns).max(1);
-        let (width, height) = (
+        (
             self.size.0 * self.columns as f64 + 16.0,
             self.size.1 * rows as f64 + 16.0,
-        );
+        )
+    }
+
+    /// Where a chart stands.
+    fn place(&self, chart: usize) -> (f64, f64) {
+        let (column, row) = (chart % self.columns, chart / self.columns);
+        (
+            8.0 + self.size.0 * column as f64,
+            8.0 + self.size.1 * row as f64,
+        )
+    }
+
+    /// The figure as SVG. Dots and bars have their values as titles; lines have theirs in `data-values`, as x:y for each point of the path, for pages that show them.
+    pub fn svg(&self) -> String {
+        let (width, height) = self.extent();
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" font-family=\"Ubuntu, 'Segoe UI', Helvetica, Arial, sans-serif\" fill=\"#1f2937\">\n<rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
         );
         // Each chart is a drawing of its own, so that a page can set them under each other where there is no room side by side.
         for (k, chart) in self.charts.iter().enumerate() {
-            let (column, row) = (k % self.columns, k / self.columns);
-            let place = (
-                8.0 + self.size.0 * column as f64,
-                8.0 + self.size.1 * row as f64,
-            );
-            chart.draw(&mut svg, &format!("clip-{k}"), place, self.size);
+            let sheet = chart.sheet(self.size);
+            sheet.write_svg(&mut svg, &format!("clip-{k}"), self.place(k));
         }
         svg + "</svg>\n"
     }
 
     /// The figure as PNG, `zoom` pixels for each unit of the SVG.
     pub fn png(&self, zoom: f32) -> Result<Vec<u8>, Error> {
-        let mut fonts = Database::new();
-        fonts.load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
-        let options = Options {
-            font_family: "Ubuntu".into(),
-            fontdb: Arc::new(fonts),
-            ..Options::default()
-        };
-        let failed = |what: &dyn std::fmt::Display| Error(what.to_string());
-        let tree = Tree::from_str(&self.svg(), &options).map_err(|e| failed(&e))?;
-        let size = tree
-            .size()
-            .to_int_size()
-            .scale_by(zoom)
-            .ok_or_else(|| failed(&"its size is not positive"))?;
-        let mut picture =
-            Pixmap::new(size.width(), size.height()).ok_or_else(|| failed(&"it is too large"))?;
-        resvg::render(
-            &tree,
-            Transform::from_scale(zoom, zoom),
-            &mut picture.as_mut(),
-        );
-        picture.encode_png().map_err(|e| failed(&e))
+        let mut painting = Painting::new(self.extent(), zoom)?;
+        for (k, chart) in self.charts.iter().enumerate() {
+            painting.paint(&chart.sheet(self.size), self.place(k));
+        }
+        painting.png()
     }
 }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::{
     Axis, Chart, Series,
     axis::{Ruler, Tick},
+    element::Colour,
 };
 
 /// Space around the plot, the least on the left; a row of the legend takes more at the top.
@@ -24,7 +25,8 @@ pub(crate) fn letters(text: &str) -> f64 {
 /// An entry of the legend.
 pub(crate) struct Entry<'a> {
     pub name: Cow<'a, str>,
-    pub colour: &'static str,
+    /// None for what stands for others.
+    pub colour: Option<Colour>,
     /// From the left of the plot.
     pub x: f64,
     pub row: usize,
@@ -46,7 +48,7 @@ impl Frame {
     /// The frame, and the legend above it.
     pub fn new<'a>(
         chart: &'a Chart,
-        colours: &[&'static str],
+        colours: &[Colour],
         (width, height): (f64, f64),
     ) -> (Self, Vec<Entry<'a>>) {
         let (x, y) = chart.rulers();
@@ -54,7 +56,7 @@ impl Frame {
             axis if !axis.categories.is_empty() => names(axis),
             // An axis without a name has no scale.
             axis if axis.label.is_empty() => Vec::new(),
-            _ => y.ticks((height / 36.0).max(1.0) as usize),
+            _ => y.ticks((height / 36.0).max(5.0) as usize),
         };
         let length = |tick: &Tick| match tick {
             Tick::Number(text) => letters(text),
@@ -107,8 +109,8 @@ fn names(axis: &Axis) -> Vec<(f64, Tick)> {
 
 impl Chart {
     /// The names of the series, if there are several, in rows of a width; what finds no room is counted.
-    fn legend(&self, colours: &[&'static str], width: f64, most_rows: usize) -> Vec<Entry<'_>> {
-        let named: Vec<(&Series, &'static str)> = self
+    fn legend(&self, colours: &[Colour], width: f64, most_rows: usize) -> Vec<Entry<'_>> {
+        let named: Vec<(&Series, Colour)> = self
             .series
             .iter()
             .zip(colours.iter().copied())
@@ -133,13 +135,13 @@ impl Chart {
                 // In place of the last one there is room for.
                 if let Some(last) = entries.last_mut() {
                     last.name = format!("and {} more", named.len() - k + 1).into();
-                    last.colour = "none";
+                    last.colour = None;
                 }
                 break;
             }
             entries.push(Entry {
                 name,
-                colour,
+                colour: Some(*colour),
                 x,
                 row,
             });

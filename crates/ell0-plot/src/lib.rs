@@ -14,12 +14,16 @@
 mod axis;
 mod chart;
 mod draw;
+mod element;
 mod figure;
 mod frame;
+mod letters;
+mod paint;
 mod series;
+mod svg;
 
 pub use axis::{Axis, Scale};
 pub use chart::{Chart, Mark};
-pub use draw::escaped;
 pub use figure::{Error, Figure};
 pub use series::{Series, Shape};
+pub use svg::escaped;

@@ -9,6 +9,8 @@ pub enum Shape {
     LineAndDots,
     /// Dots.
     Dots,
+    /// Small dots, of which there may be many; they do not tell their values.
+    Points,
     /// Bars from the foot of the chart.
     Bars,
     /// An area between the points and the second values.
@@ -69,6 +71,11 @@ impl Series {
     /// Dots.
     pub fn dots(name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Series::new(name, Shape::Dots, points)
+    }
+
+    /// Small dots, of which there may be many.
+    pub fn points(name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Series::new(name, Shape::Points, points)
     }
 
     /// Bars; those of several series stand side by side.
