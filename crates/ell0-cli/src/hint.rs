@@ -44,6 +44,7 @@ fn with_option(told: String, error: &Error) -> String {
             expected,
         } => {
             let said = format!("{name} = {value} is not allowed");
+            let told = told.replace("is for the method stlsq", "is for --method stlsq");
             told.replace(&said, &format!("--{name} {value} is not allowed"))
                 .replace(
                     &format!("--{name} none is not allowed: {expected}"),
@@ -87,6 +88,9 @@ fn with_option(told: String, error: &Error) -> String {
         ),
         Error::Settings(says) if says.starts_with("sampled gates need") => {
             told.replace("sampled gates need", "--method sampled needs")
+        }
+        Error::Settings(says) if says.starts_with("columns of rates of change were named") => {
+            told.replace("columns of rates of change were named", "--rates was given")
         }
         Error::Settings(says) if says.starts_with("data are for laws") => {
             told.replace("data are for laws", "--data is for laws")

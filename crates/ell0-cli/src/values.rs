@@ -1,6 +1,8 @@
 //! Values of options that are more than a number or a word: what is allowed is said.
 
-use ell0::wording::shown;
+use std::error::Error;
+
+use ell0::{features::Library, wording::shown};
 
 /// Names of columns in one option, with commas between them. A name with a comma in it stands in double quotes, as in a CSV file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +25,35 @@ pub fn columns(text: &str) -> Result<Columns, String> {
         );
     }
     Ok(Columns(names))
+}
+
+/// A library of candidate terms, and the equations that it is for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LibraryOf {
+    /// What they give; nothing stands for all that have none of their own.
+    pub equations: Vec<String>,
+    /// The terms.
+    pub library: Library,
+}
+
+/// polynomial(3), or x: polynomial(2), or x,"a:b": polynomial(2). The text of a library has no colon but within brackets.
+pub fn library(text: &str) -> Result<LibraryOf, Box<dyn Error + Send + Sync>> {
+    let (mut depth, mut within) = (0usize, false);
+    let colon = text.char_indices().find(|(_, c)| {
+        match c {
+            '"' => within = !within,
+            '(' | '[' | '{' if !within => depth += 1,
+            ')' | ']' | '}' if !within => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        *c == ':' && depth == 0 && !within
+    });
+    let (equations, rest) = match colon {
+        None => (vec![], text),
+        Some((at, _)) => (columns(&text[..at])?.0, &text[at + 1..]),
+    };
+    let library = rest.trim().parse()?;
+    Ok(LibraryOf { equations, library })
 }
 
 /// Names and their values in one option.
@@ -167,6 +198,31 @@ mod tests {
         assert!(names("x,").is_err() && names("").is_err());
         assert!(names(r#""a,b"#).expect_err("open").contains("not closed"));
         assert!(names(r#""a"b"#).is_err());
+    }
+
+    #[test]
+    fn libraries_may_be_for_some_equations() {
+        let read = |text: &str| library(text).map(|l| (l.equations, l.library.to_string()));
+        let of = |text: &str| read(text).expect(text);
+        assert_eq!(of("polynomial(2)"), (vec![], "polynomial(2)".into()));
+        let named = (vec!["x".to_string()], "polynomial(2)".to_string());
+        assert_eq!(of("x: polynomial(2)"), named);
+        assert_eq!(of("x:polynomial(2)"), named);
+        assert_eq!(of(r#"x, "a:b,c" : fourier(1)"#).0, ["x", "a:b,c"]);
+        // Colons of names within a library are its own.
+        let (nobody, inner) = of("polynomial(1)[a:b] + polynomial(2) only {c: d}");
+        assert!(nobody.is_empty() && inner.contains("[a:b]"), "{inner}");
+        for (text, words) in [
+            (": polynomial(2)", "a name is missing"),
+            ("x,: polynomial(2)", "a name is missing"),
+            ("x:", "`polynomial(…)`"),
+            ("x: y: polynomial(2)", "`polynomial(…)`"),
+            ("\"x: polynomial(2)", "library"),
+            ("polynomial(2[a:b]", "library"),
+        ] {
+            let said = read(text).expect_err(text).to_string();
+            assert!(said.contains(words), "{text}: {said}");
+        }
     }
 
     #[test]

@@ -1,22 +1,28 @@
 //! Measurements and the meaning of their columns: from files, or from memory.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use ell0::{equation::Dynamics, features::Library};
+use ell0::{
+    equation::Dynamics,
+    features::Library,
+    wording::{listed, meant, shown},
+};
 use ell0_data::{
+    blemishes::Blemishes,
     derivative::{Derivative, Wanted},
     evidence::{Evidence, Question},
     frame::Frame,
     runs::{Roles, Runs},
     series::Recipe,
     short::Shortage,
-    survey::{Steps, Survey},
+    survey::{Look, Steps, Survey},
     table::{ReadOptions, Table},
+    windows::{Piece, without_gaps},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    error::{Error, Result},
+    error::{About, Error, Result},
     observer::{Observer, Task},
 };
 
@@ -85,8 +91,10 @@ pub enum Kind {
 /// | `trajectory` | none | column that tells the experiments apart; rows of one must stand together |
 /// | `dynamics` | continuous | what the law gives |
 /// | `derivative` | auto | how rates of change are found |
+/// | `rates` | none | columns that hold the rates of change, one for each state in the same order; nothing is differenced then, every row counts, and time is not needed |
 /// | `inputs`, `targets` | none | columns of a plain regression, instead of states |
 /// | `library` | polynomial(3) | candidate terms |
+/// | `libraries` | none | candidate terms of single equations, by what they give, instead of those of `library` |
 /// | `drop_missing` | no | whether rows with empty or NaN cells are left out |
 /// | `drop_short` | no | whether trajectories with fewer rows than are needed are left out |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -106,6 +114,8 @@ pub struct DataSettings {
     pub dynamics: Kind,
     #[serde(default)]
     pub derivative: Wanted,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<String>,
     #[serde(default)]
     pub inputs: Vec<String>,
     #[serde(default)]
@@ -115,6 +125,8 @@ pub struct DataSettings {
     pub drop_missing: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub drop_short: bool,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub libraries: BTreeMap<String, Library>,
 }
 
 impl Default for DataSettings {
@@ -128,12 +140,22 @@ impl Default for DataSettings {
             trajectory: None,
             dynamics: Kind::default(),
             derivative: Wanted::default(),
+            rates: Vec::new(),
             inputs: Vec::new(),
             targets: Vec::new(),
             library: Library::polynomial(3),
             drop_missing: false,
             drop_short: false,
+            libraries: BTreeMap::new(),
         }
+    }
+}
+
+/// A number of things, for a sentence.
+pub(crate) fn counted(number: usize, thing: &str) -> String {
+    match number {
+        1 => format!("1 {thing}"),
+        number => format!("{number} {thing}s"),
     }
 }
 
@@ -167,12 +189,34 @@ fn refuse_names_of_terms(inputs: &[String], terms: &[String]) -> Result<()> {
     }
 }
 
-/// The column of time, where one is needed: the one named, or the usual ones.
+/// Whether time is of use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// Rows stand by themselves.
+    Unused,
+    /// It is used if there is one.
+    IfThere,
+    /// Nothing can be done without it.
+    Needed,
+}
+
+impl Clock {
+    /// What a law needs whose rates of change, if it is one of these, are given or not.
+    pub fn of(dynamics: Dynamics, rates_given: bool) -> Self {
+        match dynamics {
+            Dynamics::Regression => Clock::Unused,
+            Dynamics::Continuous if !rates_given => Clock::Needed,
+            Dynamics::Continuous | Dynamics::Discrete => Clock::IfThere,
+        }
+    }
+}
+
+/// The column of time, where there is one: the one named, or the usual ones.
 pub(crate) fn time_column(
     source: Source,
     time: Option<&String>,
     dt: Option<f64>,
-    dynamics: Dynamics,
+    clock: Clock,
     inputs: &[String],
 ) -> Result<Option<String>> {
     if let Some(dt) = dt
@@ -184,7 +228,7 @@ pub(crate) fn time_column(
             "the time between rows must be positive",
         ));
     }
-    if time.is_some() || dynamics == Dynamics::Regression {
+    if time.is_some() || clock == Clock::Unused {
         return Ok(time.cloned());
     }
     let names = source.names()?;
@@ -200,11 +244,50 @@ pub(crate) fn time_column(
             None => Ok(None),
         };
     }
-    match (usual, dynamics) {
+    match (usual, clock) {
         (Some(name), _) => Ok(Some(name.to_string())),
-        (None, Dynamics::Continuous) => Err(Error::NoTime { columns: names }),
+        (None, Clock::Needed) => Err(Error::NoTime { columns: names }),
         (None, _) => Ok(None),
     }
+}
+
+/// Rates of change that are columns: one for each state, and for nothing else.
+pub(crate) fn check_rates(
+    rates: &[String],
+    states: &[String],
+    dynamics: Dynamics,
+    derivative: Wanted,
+) -> Result<()> {
+    if rates.is_empty() {
+        return Ok(());
+    }
+    if dynamics != Dynamics::Continuous {
+        return Err(Error::Settings(
+            "columns of rates of change were named, but this is no law of rates of change: leave them out",
+        ));
+    }
+    if derivative != Wanted::Auto {
+        return Err(Error::Settings(
+            "columns of rates of change were named, and a way to find rates, too: one of them is enough",
+        ));
+    }
+    if rates.len() != states.len() {
+        return Err(Error::Unsuitable(format!(
+            "{} ({}) for {} ({}): name one column of rates for each state, in the same order",
+            counted(rates.len(), "rate"),
+            listed(rates),
+            counted(states.len(), "state"),
+            listed(states)
+        )));
+    }
+    // The rate of one state may well be another state, but not that of two.
+    let twice = (0..rates.len()).find(|&k| rates[..k].contains(&rates[k]));
+    twice.map_or(Ok(()), |k| {
+        Err(Error::Unsuitable(format!(
+            "column `{}` is named twice among the rates; each state has its own",
+            shown(&rates[k])
+        )))
+    })
 }
 
 /// A step so many times longer than all but one in twenty is a gap in the measurements, not a part of their rhythm.
@@ -224,6 +307,8 @@ pub(crate) fn respect_gaps(
     let timed = roles.time.is_some() && usual > 0.0;
     match dynamics {
         Dynamics::Regression => {}
+        // Rows stand by themselves.
+        Dynamics::Continuous if derivative == Derivative::Given => {}
         Dynamics::Continuous => {
             roles.split_at_gaps = matches!(derivative, Derivative::Weak { .. });
             roles.longest_step = timed.then_some(GAP * most);
@@ -274,14 +359,18 @@ pub(crate) fn refuse_short(
 pub(crate) struct Prepared<'a> {
     pub question: Question,
     pub survey: Survey,
+    /// A bounded number of rows.
+    pub samples: Vec<Piece>,
     source: Source<'a>,
     roles: Roles,
     options: ReadOptions,
+    blemishes: Arc<Blemishes>,
 }
 
 impl Prepared<'_> {
     pub fn runs(&self) -> Result<Runs> {
-        self.source.runs(&self.roles, self.options)
+        let runs = self.source.runs(&self.roles, self.options)?;
+        Ok(runs.mended(self.blemishes.clone()))
     }
 }
 
@@ -292,6 +381,36 @@ impl DataSettings {
             Kind::Continuous => Dynamics::Continuous,
             Kind::Discrete => Dynamics::Discrete,
         }
+    }
+
+    /// What equations are wanted of.
+    pub(crate) fn equations(&self) -> &[String] {
+        match self.dynamics() {
+            Dynamics::Regression => &self.targets,
+            _ => &self.states,
+        }
+    }
+
+    /// The library of each equation, where some have their own; none where all have the same.
+    fn own_libraries(&self, inputs: &[String]) -> Result<Vec<Library>> {
+        if self.libraries.is_empty() {
+            return Ok(vec![]);
+        }
+        let targets = self.equations();
+        if let Some(name) = self.libraries.keys().find(|name| !targets.contains(name)) {
+            return Err(Error::Unsuitable(format!(
+                "a library is for the equation of `{}`, and there is none{}",
+                shown(name),
+                meant(name, "equations", targets)
+            )));
+        }
+        let of = |target: &String| {
+            let library = self.libraries.get(target).unwrap_or(&self.library);
+            let suits = library.features(inputs);
+            suits.about(|| format!("the library of `{}`", shown(target)))?;
+            Ok(library.clone())
+        };
+        targets.iter().map(of).collect()
     }
 
     /// Looks at the data once and decides how they are worked on.
@@ -314,22 +433,36 @@ impl DataSettings {
                 "both a column of time and a time between rows were given; one of them is enough",
             ));
         }
+        let given = !self.rates.is_empty();
         let dynamics = self.dynamics();
+        check_rates(&self.rates, &self.states, dynamics, self.derivative)?;
         let regression = dynamics == Dynamics::Regression;
-        let (inputs, targets): (Vec<String>, _) = if regression {
-            (self.inputs.clone(), self.targets.clone())
-        } else {
-            let inputs = self.states.iter().chain(&self.controls).cloned();
-            (inputs.collect(), self.states.clone())
+        let targets = self.equations().to_vec();
+        let inputs = match regression {
+            true => self.inputs.clone(),
+            false => [&self.states[..], &self.controls].concat(),
         };
         // A library that does not suit the columns is found out before anything is read.
         refuse_twice_named(&inputs)?;
-        let features = self.library.features(&inputs)?;
-        refuse_names_of_terms(&inputs, features.names())?;
+        let libraries = self.own_libraries(&inputs)?;
+        let library = match libraries.is_empty() {
+            true => self.library.clone(),
+            false => Library::union(&libraries),
+        };
+        refuse_names_of_terms(&inputs, library.features(&inputs)?.names())?;
         let mut roles = Roles {
             inputs: inputs.clone(),
-            targets: if regression { targets.clone() } else { vec![] },
-            time: time_column(source, self.time.as_ref(), self.dt, dynamics, &inputs)?,
+            targets: match regression {
+                true => targets.clone(),
+                false => self.rates.clone(),
+            },
+            time: time_column(
+                source,
+                self.time.as_ref(),
+                self.dt,
+                Clock::of(dynamics, given),
+                &[&inputs[..], &self.rates].concat(),
+            )?,
             dt: self.dt,
             trajectory: self.trajectory.clone(),
             split_at_gaps: dynamics == Dynamics::Discrete,
@@ -340,22 +473,44 @@ impl DataSettings {
             drop_missing: self.drop_missing,
             ..ReadOptions::default()
         };
-        let states = if regression { 0 } else { targets.len() };
+        // Rows that stand by themselves have neither noise nor speed that could be seen.
+        let timed = !given || roles.time.is_some() || roles.dt.is_some();
+        let states = match regression || !timed {
+            true => 0,
+            false => targets.len(),
+        };
         let looking = Task::begin(observer, "looking at the data, rows:", None);
-        let mut survey = Survey::new(source.runs(&roles, options)?, states, |rows| {
+        let smooth = dynamics == Dynamics::Continuous && !given;
+        let mut look = Look::new(source.runs(&roles, options)?, states, smooth, |rows| {
             looking.advance(rows)
         })?;
         looking.go_on()?;
-        let question = Question {
-            library: self.library.clone(),
+        let told = std::mem::take(&mut look.survey.blemishes);
+        let blemishes = Arc::new(std::mem::take(&mut look.blemishes));
+        let looked = |roles: &Roles| -> Result<Look> {
+            let runs = source.runs(roles, options)?.mended(blemishes.clone());
+            let mut look = Look::new(runs, states, false, |_| ())?;
+            look.survey.blemishes = told.clone();
+            Ok(look)
+        };
+        if !blemishes.is_empty() {
+            look = looked(&roles)?;
+        }
+        let mut question = Question {
+            library,
+            libraries,
             inputs,
             targets,
             dynamics,
-            derivative: self.derivative.decide(&survey, features.len()),
+            derivative: Derivative::Given,
         };
-        respect_gaps(&mut roles, &survey, dynamics, question.derivative)?;
+        if !given {
+            let terms = question.allowed()?.iter().map(Vec::len).max();
+            question.derivative = self.derivative.decide(&look.survey, terms.unwrap_or(0))?;
+        }
+        respect_gaps(&mut roles, &look.survey, dynamics, question.derivative)?;
         let needed = question.recipe().rows_needed();
-        if survey.shortest < needed {
+        if look.survey.shortest < needed {
             refuse_short(
                 source,
                 &mut roles,
@@ -364,14 +519,17 @@ impl DataSettings {
                 self.drop_short,
             )?;
             // The longest trajectory is still there: noise and speed are as they were.
-            survey = Survey::new(source.runs(&roles, options)?, states, |_| ())?;
+            look = looked(&roles)?;
         }
+        let longest = roles.longest_step.unwrap_or(f64::INFINITY);
         Ok(Prepared {
             question,
-            survey,
+            survey: look.survey,
+            samples: without_gaps(look.pieces, longest),
             source,
             roles,
             options,
+            blemishes,
         })
     }
 
@@ -379,9 +537,11 @@ impl DataSettings {
     pub(crate) fn gather(prepared: &Prepared, observer: &dyn Observer) -> Result<Evidence> {
         let reading = Task::begin(observer, "reading rows", Some(prepared.survey.rows));
         let survey = prepared.survey.clone();
-        let evidence = Evidence::gather(prepared.runs()?, &prepared.question, survey, |rows| {
-            reading.advance(rows)
-        })?;
+        let mut evidence =
+            Evidence::gather(prepared.runs()?, &prepared.question, survey, |rows| {
+                reading.advance(rows)
+            })?;
+        evidence.samples.clone_from(&prepared.samples);
         reading.go_on()?;
         Ok(evidence)
     }

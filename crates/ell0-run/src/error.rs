@@ -277,11 +277,17 @@ fn others(shortage: &Shortage) -> String {
 }
 
 /// What can be done about rows that a way to find rates of change needs.
-fn other_way(derivative: Option<Derivative>) -> &'static str {
-    match derivative {
-        None | Some(Derivative::Fd2) => "",
-        Some(_) => ", or choose another way: the derivative fd2 needs 3 rows",
-    }
+fn other_way(derivative: Option<Derivative>) -> String {
+    let narrower = match derivative {
+        None | Some(Derivative::Fd2) => return String::new(),
+        Some(Derivative::Weak { half: 3.. }) => Derivative::Weak { half: 2 },
+        Some(Derivative::SavGol { half: 3.. }) => Derivative::SavGol { half: 2 },
+        Some(_) => return ", or choose another way: the derivative fd2 needs 3 rows".into(),
+    };
+    let rows = narrower.rows_needed();
+    format!(
+        ", or choose another way: the derivative {narrower} needs {rows} rows, the derivative fd2 needs 3"
+    )
 }
 
 fn remedy(shortage: &Shortage, derivative: Option<Derivative>) -> String {

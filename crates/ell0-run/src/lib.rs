@@ -78,8 +78,9 @@ pub use error::{Error, Result};
 pub use export::{ExportSettings, Exportable, Exported};
 pub use files::quoted;
 pub use fit::{
-    Choice, Criterion, DataSummary, DiscoveredEquation, Discovery, FitSettings, Judged, Judgement,
-    PathLine, Selected, Verdict,
+    Alternative, Choice, Course, Criterion, DataSummary, DiscoveredEquation, DiscoveredTerm,
+    Discovery, FitSettings, Followed, FollowedRun, FollowedTarget, Judged, Judgement, LeftOut,
+    Outlier, PathLine, Pattern, Selected, Verdict,
 };
 pub use folder::{Place, growing::Site, is_held};
 pub use gates::{

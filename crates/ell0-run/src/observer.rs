@@ -123,6 +123,14 @@ impl<'a> Task<'a> {
         !self.stopped.load(Ordering::Relaxed)
     }
 
+    /// No further step is done, but work goes on: tells so. Whether to go on.
+    pub fn still(&self) -> bool {
+        let step = self.done.load(Ordering::Relaxed);
+        let (task, note) = (self.name, "");
+        self.tell(Event::Reached { task, step, note });
+        !self.stopped.load(Ordering::Relaxed)
+    }
+
     /// The task is over; an error if the observer asked to stop.
     pub fn end(self) -> Result<()> {
         self.go_on()

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ell0::equation::{Dynamics, Model};
 use ell0_data::{
-    derivative::Wanted,
+    derivative::{Derivative, Wanted},
     runs::Roles,
     series::{Recipe, for_each_stretch},
     survey::Survey,
@@ -13,7 +13,7 @@ use ell0_data::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    data::{Source, refuse_short, refuse_twice, respect_gaps, time_column},
+    data::{Clock, Source, check_rates, refuse_short, refuse_twice, respect_gaps, time_column},
     error::{Error, Result},
 };
 
@@ -26,6 +26,7 @@ use crate::{
 /// | `dt` | none | time between rows, where there is no column of time |
 /// | `trajectory` | none | column that tells the experiments apart |
 /// | `derivative` | auto | how rates of change are found |
+/// | `rates` | none | columns that hold the rates of change, one for each state in the order of the model; nothing is differenced then |
 /// | `drop_missing` | no | whether rows with empty or NaN cells are left out |
 /// | `drop_short` | no | whether trajectories with fewer rows than are needed are left out |
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,7 @@ pub struct ScoreSettings {
     pub dt: Option<f64>,
     pub trajectory: Option<String>,
     pub derivative: Wanted,
+    pub rates: Vec<String>,
     pub drop_missing: bool,
     pub drop_short: bool,
 }
@@ -113,9 +115,20 @@ impl ScoreSettings {
         } else {
             names.iter().chain(&controls).cloned().collect()
         };
+        let given = !self.rates.is_empty();
+        check_rates(&self.rates, &names, dynamics, self.derivative)?;
         let mut roles = Roles {
-            targets: if regression { names.clone() } else { vec![] },
-            time: time_column(source, self.time.as_ref(), self.dt, dynamics, &inputs)?,
+            targets: match regression {
+                true => names.clone(),
+                false => self.rates.clone(),
+            },
+            time: time_column(
+                source,
+                self.time.as_ref(),
+                self.dt,
+                Clock::of(dynamics, given),
+                &[&inputs[..], &self.rates].concat(),
+            )?,
             dt: self.dt,
             trajectory: self.trajectory.clone(),
             split_at_gaps: dynamics == Dynamics::Discrete,
@@ -131,7 +144,10 @@ impl ScoreSettings {
         let survey = Survey::new(source.runs(&roles, options)?, states, |_| ())?;
         let recipe = Recipe {
             dynamics,
-            derivative: self.derivative.decide(&survey, 0),
+            derivative: match given {
+                true => Derivative::Given,
+                false => self.derivative.decide(&survey, 0)?,
+            },
             inputs: roles.inputs.len(),
             targets: names.len(),
         };

@@ -8,7 +8,7 @@ use ell0::{
 };
 
 use crate::{
-    data::{Source, time_column},
+    data::{Clock, Source, time_column},
     error::{Error, Result},
     files::quoted,
     model::read_all,
@@ -156,13 +156,7 @@ impl SimulateSettings {
         let mut wanted = needed;
         if !discrete {
             let files = std::slice::from_ref(file);
-            let time = time_column(
-                Source::Files(files),
-                None,
-                None,
-                Dynamics::Continuous,
-                &wanted,
-            )?;
+            let time = time_column(Source::Files(files), None, None, Clock::Needed, &wanted)?;
             wanted.extend(time);
         }
         let mut columns = read_all(file, &wanted)?;

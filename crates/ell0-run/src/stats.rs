@@ -13,6 +13,8 @@ use crate::{
 pub struct StatsSettings {
     /// The measurements and the meaning of their columns.
     pub data: DataSettings,
+    /// Whether a bounded number of rows is left out that would come along otherwise, for judging laws by the measurements themselves.
+    pub no_samples: bool,
 }
 
 impl StatsSettings {
@@ -28,6 +30,10 @@ impl StatsSettings {
 
     fn of(&self, source: Source, observer: &dyn Observer) -> Result<Evidence> {
         let prepared = self.data.prepare(source, observer)?;
-        DataSettings::gather(&prepared, observer)
+        let mut evidence = DataSettings::gather(&prepared, observer)?;
+        if self.no_samples {
+            evidence.samples.clear();
+        }
+        Ok(evidence)
     }
 }

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use ell0::rng::Stream;
 use ell0_control::agent::TrainConfig;
-use ell0_data::frame::Frame;
+use ell0_data::{derivative::Wanted, frame::Frame};
 use ell0_run::{
-    AgentSettings, Analysis, AnalyzeSettings, DataSettings, Discovery, Error, FigureSettings,
-    Figures, FitSettings, Kind, ModelsRun, ModelsSettings, Page, Place, Run, Silent, Site, Subject,
-    Task, TrainSettings, TrainingRun,
+    AgentSettings, Analysis, AnalyzeSettings, Criterion, DataSettings, Discovery, Error,
+    FigureSettings, Figures, FitSettings, Kind, ModelsRun, ModelsSettings, Page, Place, Run,
+    Silent, Site, Subject, Task, TrainSettings, TrainingRun,
 };
 
 /// A damped oscillator.
@@ -56,6 +56,61 @@ fn a_fit() {
     );
     has_a_page(&folder);
     assert!(found.write(&fit(), &place, None).is_err(), "it is there");
+}
+
+/// Everything that can be said of single equations, and rates that are columns.
+#[test]
+fn a_fit_that_was_told_how() {
+    let table = oscillator();
+    let [_, x, v] = [0, 1, 2].map(|k| table.columns()[k].clone());
+    let a = x.iter().zip(&v).map(|(x, v)| -4.01 * x - 0.2 * v).collect();
+    let table = Frame::new([("x", x), ("v", v), ("a", a)]);
+    let mut settings = fit();
+    settings.data.rates = vec!["v".into(), "a".into()];
+    let own = "polynomial(1) + fourier(1)".parse().expect("a library");
+    settings.data.libraries = [("v".to_string(), own)].into();
+    settings.data.library = "polynomial(2)".parse().expect("a library");
+    settings.terms = vec![1, 2];
+    let found = settings.run_on(&[table], &Silent).expect("a law");
+    assert_eq!(found.model.text(3), "x' = 1*v\nv' = -4.01*x - 0.2*v");
+    assert_eq!(found.data.derivatives, ["given"]);
+    assert_eq!(found.data.noise, None);
+    assert_eq!(found.data.fitted_rows, found.data.rows);
+    let sizes = ["x", "v"].map(|target| found.path_of(target).count());
+    assert_eq!(sizes, [7, 8], "polynomial(2) has 6 terms, the other 7");
+    let place = tempfile::tempdir().expect("a folder");
+    let place = Place::new(place.path().join("fit"));
+    let folder = found.write(&settings, &place, None).expect("written");
+    assert_eq!(Discovery::read(&folder).expect("read"), found);
+    let read = FitSettings::read(folder.join("config.toml"));
+    assert_eq!(read.expect("read"), settings);
+    has_a_page(&folder);
+    // What contradicts itself is found out before anything is read.
+    let wrong = |change: fn(&mut FitSettings), words: &str| {
+        let mut settings = settings.clone();
+        change(&mut settings);
+        let said = settings.check().expect_err(words).to_string();
+        assert!(said.contains(words), "{said}");
+    };
+    wrong(
+        |s| s.terms = vec![1, 2, 3],
+        "3 numbers of terms for 2 equations (x, v)",
+    );
+    wrong(|s| s.lambda = vec![1.0], "one of them is enough");
+    wrong(|s| s.threshold = Some(0.1), "the method is exact");
+    wrong(|s| s.criterion = Some(Criterion::Bic), "not by both");
+    let narrow = DataSettings {
+        derivative: Wanted::Weak(Some(1)),
+        ..fit().data
+    };
+    let narrow = FitSettings {
+        data: narrow,
+        ..fit()
+    };
+    let said = narrow
+        .run_on(&[oscillator()], &Silent)
+        .expect_err("too narrow");
+    assert!(said.to_string().starts_with("weak(1): from 2"), "{said}");
 }
 
 /// The coefficients are those of least squares on all rows, held-out ones included; the same data in a file give the same bits.

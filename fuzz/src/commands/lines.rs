@@ -13,7 +13,7 @@ const ENVIRONMENTS: [&str; 8] = [
     "",
 ];
 
-const LIBRARIES: [&str; 9] = [
+const LIBRARIES: [&str; 13] = [
     "polynomial(1)",
     "polynomial(2)",
     "polynomial(3)",
@@ -23,11 +23,19 @@ const LIBRARIES: [&str; 9] = [
     "polynomial(101)",
     "polynomial(",
     "polynomial(2) only {x}",
+    "x: polynomial(1)",
+    "x,v: polynomial(2) + fourier(1)",
+    "q: polynomial(1)",
+    ": polynomial(1)",
 ];
 
 const NUMBERS: [&str; 13] = [
     "0.5", "0", "1", "2", "3", "10", "0.1", "-1", "nan", "inf", "1e999", "x", "",
 ];
+
+const TERMS: [&str; 9] = ["2", "0", "1", "1,2", "2,2,2", "100", "-1", "x", "1,,2"];
+
+const PRICES: [&str; 8] = ["0.5", "0.1,0.2", "0", "1,2,3", "-1", "nan,1", "inf", "x"];
 
 impl Words<'_> {
     /// One of the commands, with its arguments.
@@ -112,14 +120,36 @@ impl Words<'_> {
             _ => self.say(&["--states", "x,v"]),
         }
         self.maybe("--library", &LIBRARIES);
+        if self.dice.one_in(6) {
+            let library = *self.dice.pick(&LIBRARIES);
+            self.say(&["--library", library]);
+        }
         if self.dice.one_in(4) {
             self.maybe("--time", &["t", "x", "none"]);
             self.maybe("--dt", &["0.05", "0", "-1", "nan", "inf", "1e999", "x", ""]);
             self.maybe("--trajectory", &["name", "t", "none"]);
         }
         self.maybe("--dynamics", &["discrete", "continuous", "other"]);
-        let derivatives = ["auto", "fd2", "fd4", "savgol", "weak", "weak(3)", "none"];
+        let derivatives = [
+            "auto",
+            "fd2",
+            "fd4",
+            "savgol",
+            "weak",
+            "weak(3)",
+            "savgol(7)",
+            "weak(0)",
+            "savgol(1000)",
+            "weak(18446744073709551615)",
+            "weak(",
+            "given",
+            "none",
+        ];
         self.maybe("--derivative", &derivatives);
+        if self.dice.one_in(6) {
+            let rates = self.one_of(&["v,x", "v", "x,v", "v,v", "t,x", "q,x", "", "v,x,t"]);
+            self.say(&["--rates", rates]);
+        }
         self.flag("--drop-missing", 4);
     }
 
@@ -132,11 +162,22 @@ impl Words<'_> {
             self.data();
             self.roles();
             let methods = ["exact", "stlsq", "lasso", "ols", "none"];
-            self.maybe("--method", &methods);
+            if self.dice.one_in(6) {
+                self.say(&["--method", "stlsq"]);
+            } else {
+                self.maybe("--method", &methods);
+            }
+            if self.dice.one_in(6) {
+                self.maybe("--threshold", &NUMBERS);
+            }
             if self.dice.one_in(3) {
-                self.maybe("--terms", &["2", "0", "1", "100", "-1", "x"]);
-                self.maybe("--lambda", &NUMBERS);
+                self.maybe("--terms", &TERMS);
+                self.maybe("--lambda", &PRICES);
                 self.maybe("--prior", &NUMBERS);
+                self.maybe(
+                    "--criterion",
+                    &["bic", "validation", "likelihood", "aic", ""],
+                );
             }
         }
         self.out("", 2);
@@ -148,7 +189,8 @@ impl Words<'_> {
         for _ in 0..self.dice.size(2) {
             self.path(&[".stats"]);
         }
-        self.maybe("--terms", &["2", "0", "1", "100", "-1", "x"]);
+        self.maybe("--terms", &TERMS);
+        self.maybe("--criterion", &["bic", "validation", "likelihood"]);
         self.out("", 2);
         self.flag("--json", 3);
     }
@@ -165,6 +207,14 @@ impl Words<'_> {
         self.path(&["law.json", "map.json", "model.json", "out0"]);
         self.data();
         self.maybe("--dt", &["0.05", "0", "-1", "nan", "inf", "1e999", "x", ""]);
+        if self.dice.one_in(4) {
+            self.maybe(
+                "--derivative",
+                &["fd4", "weak(3)", "savgol(5)", "weak(1)", "weak(99)"],
+            );
+        } else if self.dice.one_in(4) {
+            self.maybe("--rates", &["v,x", "v", "q,x", ""]);
+        }
         self.flag("--drop-missing", 4);
         self.flag("--json", 2);
     }

@@ -20,7 +20,7 @@ impl Config {
     }
 }
 
-const WORDS: [&str; 34] = [
+const WORDS: [&str; 43] = [
     "method",
     "exact",
     "sampled",
@@ -39,6 +39,15 @@ const WORDS: [&str; 34] = [
     "discrete",
     "derivative",
     "savgol",
+    "savgol(7)",
+    "weak(3)",
+    "weak(0)",
+    "rates",
+    "libraries",
+    "threshold",
+    "stlsq",
+    "criterion",
+    "bic",
     "command",
     "train",
     "seeds",
@@ -70,9 +79,15 @@ impl Target for Config {
         data.files = vec!["data.csv".into()];
         let fit = FitSettings {
             data,
-            terms: Some(3),
+            terms: vec![3],
             ..FitSettings::default()
         };
+        let mut own = fit.clone();
+        own.data.rates = vec!["v".into(), "a".into()];
+        let library = ell0::features::Library::fourier(1);
+        own.data.libraries = [("x".to_string(), library)].into();
+        own.lambda = vec![0.1, 0.2];
+        own.terms.clear();
         let agent = |name: &str, policy: &str| AgentSettings {
             name: name.into(),
             training: samples::training_settings(policy),
@@ -87,6 +102,7 @@ impl Target for Config {
         };
         let texts = [
             toml::to_string(&fit)?,
+            toml::to_string(&own)?,
             toml::to_string(&train)?,
             toml::to_string(&ModelsSettings::new(Task::Dynamics))?,
             "tutorial = \"whole\"\nseed = 0\nquick = true\n".into(),

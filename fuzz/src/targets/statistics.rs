@@ -65,7 +65,11 @@ impl Target for Statistics {
         };
         let mut seeds = Vec::new();
         for data in [linear, regression] {
-            let made = StatsSettings { data }.run_on(&[samples::oscillator(40)], &Silent)?;
+            let made = StatsSettings {
+                data,
+                ..StatsSettings::default()
+            }
+            .run_on(&[samples::oscillator(40)], &Silent)?;
             seeds.push(made.to_json().into_bytes());
         }
         Ok(seeds)

@@ -21,21 +21,24 @@ use crate::{
 #[derive(Args)]
 #[command(
     allow_negative_numbers = true,
-    after_help = "Examples:\n  ell0 fit examples/lorenz.csv --states x,y,z\n  ell0 fit run1.parquet run2.parquet --states x,v --controls u --library \"polynomial(2) + fourier(1)\"\n  ell0 fit table.csv --inputs a,b --targets y --terms 3\n  ell0 fit --config runs/lorenz-1234abcd/config.toml"
+    after_help = "Examples:\n  ell0 fit examples/lorenz.csv --states x,y,z\n  ell0 fit run1.parquet run2.parquet --states x,v --controls u --library \"polynomial(2) + fourier(1)\"\n  ell0 fit table.csv --inputs a,b --targets y --terms 3\n  ell0 fit data.csv --states x,v --rates x_dot,v_dot\n  ell0 fit data.csv --states x,v --library \"x: polynomial(1)\" --library \"v: polynomial(3)\" --terms 1,4\n  ell0 fit --config runs/lorenz-1234abcd/config.toml"
 )]
 pub struct Fit {
     /// How terms are chosen: exact, sampled, stlsq, lasso or ols
     #[arg(long, default_value = "exact")]
     method: Choice,
-    /// What a law is judged by: validation (its error on held-out rates of change) or likelihood (of the measurements themselves: slower, and far better beyond 1 % noise)
-    #[arg(long, default_value = "validation")]
-    criterion: Criterion,
-    /// Price of a term, instead of the choice by validation
-    #[arg(long, conflicts_with = "terms")]
-    lambda: Option<f64>,
-    /// Number of terms of each equation, instead of the choice by validation
-    #[arg(long, value_parser = crate::values::count, allow_negative_numbers = true)]
-    terms: Option<usize>,
+    /// What a law is judged by: likelihood (of the measurements themselves; the default with --method exact), validation (its error on held-out rows of the linear problem) or bic (the least BIC on the path of all rows, none held out)
+    #[arg(long)]
+    criterion: Option<Criterion>,
+    /// Price of a term, instead of the choice by the criterion: one for all equations, or one for each with commas between them
+    #[arg(long, value_delimiter = ',', conflicts_with = "terms")]
+    lambda: Vec<f64>,
+    /// Number of terms, instead of the choice by the criterion: one for all equations, or one for each, as in 2,3,2
+    #[arg(long, value_delimiter = ',', value_parser = crate::values::count, allow_negative_numbers = true)]
+    terms: Vec<usize>,
+    /// For --method stlsq, as in PySINDy: coefficients below it, in the units of the data, are cut; the law that is left is taken
+    #[arg(long, conflicts_with_all = ["terms", "lambda", "criterion"])]
+    threshold: Option<f64>,
     /// Probability that a term belongs, before the data are seen
     #[arg(long, default_value_t = 0.1)]
     prior: f64,
@@ -63,8 +66,9 @@ impl Fit {
         let settings = FitSettings {
             criterion: self.criterion,
             method: self.method,
-            lambda: self.lambda,
-            terms: self.terms,
+            lambda: self.lambda.clone(),
+            terms: self.terms.clone(),
+            threshold: self.threshold,
             prior: self.prior,
             seed: self.seed,
             data: self.data.settings()?,

@@ -3,20 +3,38 @@
 use std::{io::Write, path::Path};
 
 use ell0::dictionary::Rule;
-use ell0_run::Discovery;
+use ell0_run::{Criterion, Discovery, Outlier};
 
 use crate::table::new_table;
 
 pub fn tables(out: &mut impl Write, found: &Discovery, folder: &Path) -> anyhow::Result<()> {
     data(out, found)?;
-    writeln!(out, "\n\n{}\n", found.model.text(5))?;
+    writeln!(out)?;
+    blemishes(out, found)?;
+    writeln!(out, "\n{}\n", found.model.text(5))?;
     judgement(out, found)?;
     paths(out, found)?;
     notes(out, found)?;
-    let how = match found.rule {
-        Rule::Terms(terms) => format!("{terms} terms were asked for"),
-        Rule::Lambda(lambda) => format!("the least error + {lambda} × terms"),
-        _ if found.is_judged() => "the law under which the measurements themselves are most likely, a term being worth its price (BIC, with the number of laws of its size)".into(),
+    let each = |value: fn(&Rule) -> Option<String>| {
+        let mut values: Vec<String> = found.rules.iter().filter_map(value).collect();
+        values.dedup();
+        values.join(", ")
+    };
+    let terms = |rule: &Rule| match rule {
+        Rule::Terms(terms) => Some(terms.to_string()),
+        _ => None,
+    };
+    let price = |rule: &Rule| match rule {
+        Rule::Lambda(lambda) => Some(lambda.to_string()),
+        _ => None,
+    };
+    let threshold = found.threshold.unwrap_or_default();
+    let how = match found.rules.first() {
+        Some(Rule::Terms(_)) => format!("{} terms were asked for", each(terms)),
+        Some(Rule::Lambda(_)) => format!("the least error + λ × terms, with λ = {}", each(price)),
+        Some(Rule::Bic) => "the least BIC on the path of all rows, none of which are held out".into(),
+        Some(Rule::Only) => format!("sequentially thresholded least squares on all rows, with a threshold of {threshold} (and PySINDy's ridge of 0.05 while terms are cut)"),
+        _ if found.criterion == Criterion::Likelihood => "the law under which the measurements themselves are most likely, a term being worth its price (BIC, with the number of laws of its size)".into(),
         _ => "the smallest law whose error on held-out data is within one standard error of the least, or no larger than twice what noise and differencing leave in the targets themselves".into(),
     };
     let rows = if found.is_judged() {
@@ -24,6 +42,12 @@ pub fn tables(out: &mut impl Write, found: &Discovery, folder: &Path) -> anyhow:
     } else {
         "all rows, those held out included"
     };
+    if found.no_samples {
+        writeln!(
+            out,
+            "These statistics were made without samples of the rows: the law was chosen without the measurements themselves."
+        )?;
+    }
     writeln!(out, "Choice: {how}. Its coefficients are from {rows}.")?;
     writeln!(
         out,
@@ -33,24 +57,34 @@ pub fn tables(out: &mut impl Write, found: &Discovery, folder: &Path) -> anyhow:
     Ok(())
 }
 
-/// Coefficients with their intervals, and how far each equation explains its state.
+/// Coefficients with their intervals, and how far each equation explains what it gives.
 fn judgement(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
     let Some(judgement) = &found.judgement else {
         return Ok(());
     };
-    if found.is_judged() {
-        let header = ["target", "term", "coefficient", "95 % interval"];
+    let terms = || found.equations.iter().flat_map(|e| &e.terms);
+    if terms().any(|t| t.error.is_some()) {
+        let header = [
+            "target",
+            "term",
+            "coefficient",
+            "95 % interval",
+            "probability",
+        ];
         let mut grid = new_table(&header, 2);
         for equation in &found.equations {
             for term in &equation.terms {
-                let Some(error) = term.error else { continue };
-                let (c, half) = (term.coefficient, 1.96 * error);
-                let digits = digits(half);
+                let c = term.coefficient;
+                let half = term.error.map(|e| 1.96 * e).filter(|h| h.is_finite());
+                let digits = digits(half.unwrap_or(0.0));
                 grid.add_row([
                     equation.target.clone(),
                     term.feature.clone(),
                     format!("{c:.digits$}"),
-                    format!("{:.digits$} … {:.digits$}", c - half, c + half),
+                    half.map_or("–".into(), |half| {
+                        format!("{:.digits$} … {:.digits$}", c - half, c + half)
+                    }),
+                    term.probability.map_or("–".into(), percent),
                 ]);
             }
         }
@@ -58,19 +92,102 @@ fn judgement(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
     }
     for (equation, judged) in found.equations.iter().zip(&judgement.equations) {
         writeln!(out, "{}: {}", equation.target, judged.words())?;
+        for other in &judged.alternatives {
+            writeln!(out, "   or: {}", other.words())?;
+        }
     }
-    if judgement.outliers > 0 {
-        let (what, them) = match judgement.outliers {
-            1 => ("measurement is", "it was"),
-            _ => ("measurements are", "they were"),
-        };
+    outliers(
+        out,
+        judgement.outliers as u64,
+        "the law",
+        &judgement.left_out,
+    )?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// Outliers that are told one by one.
+const TOLD: usize = 3;
+
+/// Measurements that were left out because they are far off what something else says.
+fn outliers(out: &mut impl Write, all: u64, what: &str, told: &[Outlier]) -> anyhow::Result<()> {
+    if all == 0 {
+        return Ok(());
+    }
+    let one = |o: &Outlier| {
+        let Outlier {
+            place,
+            state,
+            value,
+            expected,
+        } = o;
+        format!("{state} = {value} in {place}, where {expected:.4} is expected")
+    };
+    let mut told: Vec<String> = told.iter().take(TOLD).map(one).collect();
+    let more = all as usize - told.len().min(all as usize);
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    let (is, was) = match all {
+        1 => ("value is", "it was"),
+        _ => ("values are", "they were"),
+    };
+    writeln!(
+        out,
+        "{all} {is} so far off {what} that {was} left out: {}",
+        told.join("; ")
+    )?;
+    Ok(())
+}
+
+/// A probability; only what is sure up to rounding is 100 %.
+fn percent(p: f64) -> String {
+    match 100.0 * p {
+        p if p > 99.95 => "100 %".into(),
+        p if p > 99.0 => format!("{p:.1} %"),
+        p if p < 1.0 => format!("{p:.1} %"),
+        p => format!("{p:.0} %"),
+    }
+}
+
+/// What is no measurement was left out before anything else.
+fn blemishes(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
+    let Some(blemishes) = &found.data.blemishes else {
+        return Ok(());
+    };
+    let name = |state: usize| {
+        let equation = found.equations.get(state);
+        equation.map_or(String::new(), |e| e.target.clone())
+    };
+    let spikes: Vec<Outlier> = blemishes
+        .spikes
+        .iter()
+        .map(|spike| Outlier {
+            place: spike.place.clone(),
+            state: name(spike.state),
+            value: spike.value,
+            expected: spike.expected,
+        })
+        .collect();
+    let still: u64 = blemishes.still.iter().map(|s| s.rows).sum();
+    let all = blemishes.values.saturating_sub(still);
+    outliers(out, all, "their neighbours", &spikes)?;
+    for still in blemishes.still.iter().take(TOLD) {
         writeln!(
             out,
-            "{} {what} so far off that {them} left out",
-            judgement.outliers
+            "{} stands still for {} rows, from {} on: these rows were left out",
+            name(still.state),
+            still.rows,
+            still.place
         )?;
     }
-    writeln!(out)?;
+    let more = blemishes.still.len().saturating_sub(TOLD);
+    if more > 0 {
+        writeln!(
+            out,
+            "and {more} more stretches in which a state stands still"
+        )?;
+    }
     Ok(())
 }
 
@@ -101,13 +218,20 @@ fn data(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
     if let Some(short) = data.short {
         write!(out, ", {} left out", too_short(short))?;
     }
-    if let Some(noise) = data.noise {
+    if data.coarse {
         write!(
             out,
-            "; noise about {:.2} % of a state's deviation; rates of change by {}",
-            noise * 100.0,
-            data.derivatives.join(", ")
+            "; so few for how fast the states move that noise cannot be told from movement"
         )?;
+    }
+    if let Some(noise) = data.noise {
+        let percent = noise * 100.0;
+        write!(out, "; noise about {percent:.2} % of a state's deviation")?;
+    }
+    match &data.derivatives[..] {
+        [] => {}
+        [one] if one == "given" => write!(out, "; rates of change given")?,
+        ways => write!(out, "; rates of change by {}", ways.join(", "))?,
     }
     Ok(())
 }
@@ -123,7 +247,11 @@ pub fn too_short(short: u64) -> String {
 fn paths(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
     for equation in &found.equations {
         let target = &equation.target;
-        writeln!(out, "{target}: the best law of every size")?;
+        let what = match found.threshold {
+            Some(_) => "the law that the threshold leaves",
+            None => "the best law of every size",
+        };
+        writeln!(out, "{target}: {what}")?;
         let header = [
             "",
             "terms",
@@ -148,16 +276,21 @@ fn paths(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
             ]);
         }
         writeln!(out, "{grid}")?;
-        let sure: Vec<String> = equation
-            .terms
-            .iter()
-            .filter_map(|t| {
-                t.probability
-                    .map(|p| format!("{} {:.0} %", t.feature, p * 100.0))
-            })
+        // Where there are intervals, they stand in one table with these.
+        let told = equation.terms.iter().any(|t| t.error.is_some());
+        let sure = equation.terms.iter().filter(|_| !told);
+        let sure: Vec<String> = sure
+            .filter_map(|t| Some(format!("{} {}", t.feature, percent(t.probability?))))
             .collect();
         if !sure.is_empty() {
             writeln!(out, "Probability of each term: {}", sure.join(", "))?;
+        }
+        let absent = equation.left_out.iter().take(TOLD);
+        let absent: Vec<String> = absent
+            .map(|t| format!("{} {}", t.feature, percent(t.probability)))
+            .collect();
+        if !absent.is_empty() {
+            writeln!(out, "Left out, but possible: {}", absent.join(", "))?;
         }
         if let Some(reason) = &equation.no_probabilities {
             writeln!(out, "No probabilities of the terms: {reason}")?;

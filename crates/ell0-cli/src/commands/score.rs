@@ -10,7 +10,10 @@ use ell0_data::derivative::Wanted;
 use ell0_run::{ScoreSettings, read_model};
 
 use super::fit_print::too_short;
-use crate::table;
+use crate::{
+    table,
+    values::{Columns, columns},
+};
 
 /// Measure a model on other data
 ///
@@ -31,9 +34,12 @@ pub struct Score {
     /// Column that tells the experiments apart
     #[arg(long)]
     trajectory: Option<String>,
-    /// How rates of change are found: auto, fd2, fd4, savgol or weak
+    /// How rates of change are found: auto, fd2, fd4, savgol or weak; the last two also with the points on either side, as in "weak(10)"
     #[arg(long, default_value = "auto")]
     derivative: Wanted,
+    /// Columns that hold the rates of change, one for each state in the order of the model; nothing is differenced then, and time is not needed
+    #[arg(long, value_parser = columns, conflicts_with = "derivative")]
+    rates: Vec<Columns>,
     /// Leave out rows with empty or NaN cells
     #[arg(long)]
     drop_missing: bool,
@@ -53,6 +59,7 @@ impl Score {
             dt: self.dt,
             trajectory: self.trajectory.clone(),
             derivative: self.derivative,
+            rates: Columns::all(&self.rates),
             drop_missing: self.drop_missing,
             drop_short: self.drop_short,
         };
@@ -61,8 +68,10 @@ impl Score {
         if self.json {
             return table::json(&mut out, &scores);
         }
-        if let Some(derivative) = &scores.derivative {
-            writeln!(out, "rates of change by {derivative}")?;
+        match scores.derivative.as_deref() {
+            None => {}
+            Some("given") => writeln!(out, "rates of change given")?,
+            Some(derivative) => writeln!(out, "rates of change by {derivative}")?,
         }
         if let Some(short) = scores.short {
             writeln!(out, "{} left out", too_short(short))?;

@@ -23,6 +23,9 @@ pub struct Stats {
     /// Replace the file of --out if it exists
     #[arg(long, requires = "out")]
     force: bool,
+    /// Leave out the sample of at most 4,000 rows that otherwise comes along: the law is then chosen without the measurements themselves
+    #[arg(long)]
+    no_samples: bool,
 }
 
 impl Stats {
@@ -30,7 +33,10 @@ impl Stats {
         let data = self.data.settings()?;
         let out = OutFile::new(&self.out).replacing(self.force);
         out.check(&data.files)?;
-        let settings = StatsSettings { data };
+        let settings = StatsSettings {
+            data,
+            no_samples: self.no_samples,
+        };
         let evidence = settings.run(&Bars::new()).map_err(missing)?;
         out.write(evidence.to_json())?;
         let short = match evidence.short {

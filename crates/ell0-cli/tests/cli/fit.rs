@@ -83,7 +83,15 @@ fn a_law_with_a_control_is_found_and_written() {
     // The run directory holds a model that reads back, and the same command gives the same bytes.
     let model = ell0::equation::Model::from_json(&desk.read("run/model.json")).expect("a model");
     assert_eq!(model.inputs(), ["x", "v", "u"]);
-    for name in ["equations.txt", "equations.tex", "path.csv"] {
+    // What is long has files of its own.
+    assert!(object["followed"]["targets"][0]["explained"].is_number());
+    assert!(object["followed"].get("runs").is_none());
+    for name in [
+        "equations.txt",
+        "equations.tex",
+        "path.csv",
+        "trajectories.csv",
+    ] {
         assert!(desk.exists(&format!("run/{name}")), "{name}");
     }
     assert_eq!(desk.ell0(&format!("{line} --force")).out(), first);
@@ -149,7 +157,7 @@ fn mistakes_are_explained() {
         desk.put(name, content);
     }
     desk.all_fail("
-        fit data.csv --states x,w | there is no column `w`; did you mean
+        fit data.csv --states x,w | there is no column `w`; the columns are t, x, v, u
         fit text.csv --states x | line 3, column `x` holds `two`
         fit empty.csv --states x | there is no row of data
         fit one.csv --states x | one.csv: its trajectory, line 2, has only 1 row;
@@ -204,7 +212,7 @@ fn runs_repeat_and_formats_agree() {
     let runs = std::fs::read_dir(desk.path("runs")).expect("a folder");
     assert_eq!(runs.count(), 1);
     desk.does(&format!("fit --config {place}/config.toml --out again"));
-    for name in "config.toml model.json path.csv path.svg path.png".split(' ') {
+    for name in "config.toml model.json path.csv path.svg path.png trajectories.csv trajectories.svg trajectories.png planes.svg residuals.png".split(' ') {
         let read = |folder: &str| desk.bytes(&format!("{folder}/{name}"));
         assert!(read(place) == read("again"), "{name}");
     }
@@ -365,9 +373,17 @@ fn the_likelihood_tells_what_is_explained() {
     let hidden = desk.ell0(&format!("{fit} --states x,y --out hidden --json"));
     let hidden = hidden.json();
     assert_eq!(hidden["judgement"]["equations"][1]["verdict"], "partly");
-    desk.all_fail(&format!(
-        "{fit} --states x,y --terms 2 | not by both
-         {fit} --states x,y --dynamics discrete | rates of change only"
-    ));
+    // It is the default, and a number of terms is kept to.
+    let asked =
+        "fit data.csv --library polynomial(2) --states x,y,z --terms 2,2,2 --json --out asked";
+    let asked = desk.ell0(asked).json();
+    for equation in asked["equations"].as_array().expect("equations") {
+        let terms = equation["terms"].as_array().expect("terms");
+        assert_eq!(terms.len(), 2);
+        assert!(terms.iter().all(|t| t["error"].is_number()), "{equation}");
+    }
+    // Rows that stand by themselves have a likelihood, too.
+    desk.ell0(&format!("{fit} --states x,y,z --dynamics discrete"))
+        .shows("95 % interval | x: explained");
     desk.all_misused("fit data.csv --states x --criterion luck | there is no criterion `luck`");
 }

@@ -6,6 +6,7 @@ mod data_limits;
 mod docs;
 mod export;
 mod fit;
+mod fit_control;
 mod fixture;
 mod floors;
 mod gates;

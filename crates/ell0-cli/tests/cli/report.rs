@@ -23,7 +23,7 @@ fn every_run_has_a_page_that_a_browser_draws() {
     let desk = Desk::new().with("lorenz.csv", lorenz());
     // Page, and number of charts.
     let mut pages = Vec::new();
-    for (line, charts) in [(FIT, 3), (TRAIN, 3), (ANALYZE, 1), (TUTORIAL, 20)] {
+    for (line, charts) in [(FIT, 15), (TRAIN, 3), (ANALYZE, 1), (TUTORIAL, 20)] {
         desk.does(line);
         let name = line.split(' ').next().expect("a command");
         let page = format!("{name}/report.html");
@@ -41,10 +41,26 @@ fn every_run_has_a_page_that_a_browser_draws() {
         }
         pages.push((page, name, charts));
     }
+    // What people look for first stands first.
+    let page = desk.read("fit/report.html");
+    let headings: Vec<&str> = page.split("<h2>").skip(1).collect();
+    let order = [
+        "The law<",
+        "The measurements and the law<",
+        "What the law leaves<",
+        "Error against number of terms<",
+        "Settings<",
+    ];
+    assert_eq!(headings.len(), order.len());
+    for (heading, begins) in headings.iter().zip(order) {
+        assert!(heading.starts_with(begins), "{begins}");
+    }
+    assert!(page.contains("<th>contribution</th>"));
+    assert!(page.contains("It is started anew every"));
     desk.does("report train fit --out both.html");
     let both = desk.read("both.html");
     assert!(both.contains("2 runs compared") && both.contains("<h2>Laws</h2>"));
-    pages.push(("both.html".into(), "both", 3 + 3));
+    pages.push(("both.html".into(), "both", 15 + 3));
     let Some(browser) = tool("chromium") else {
         return;
     };

@@ -31,7 +31,8 @@ fn any_number_of_threads_leaves_the_same_files() {
     let of_one: Vec<&String> = names
         .iter()
         .filter(|n| {
-            ["model.json", "path.csv", "path.svg"].contains(&n.rsplit('/').next().unwrap_or(n))
+            ["model.json", "path.csv", "path.svg", "trajectories.csv"]
+                .contains(&n.rsplit('/').next().unwrap_or(n))
                 || n.contains("policies/")
                 || n.starts_with("stats")
                 || n.starts_with("collect")

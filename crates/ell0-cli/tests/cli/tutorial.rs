@@ -35,7 +35,7 @@ fn collected_experience_gives_the_law_of_the_pendulum() {
     desk.all_fail(
         "
         collect --env pendulm --out x.csv | there is no environment `pendulm`
-        collect --env pendulum(gg=1) --out x.csv | did you mean `g`?
+        collect --env pendulum(gg=1) --out x.csv | there is no parameter `gg`; the parameters are g,
         collect --env pendulum --out no/such/x.csv | cannot write no/such/x.csv
     ",
     );

@@ -109,12 +109,15 @@ fn too_few_rows_say_what_is_enough() {
     let desk = Desk::new()
         .with("seven.csv", decay(7))
         .with("forty.csv", decay(40));
+    // A law of a few terms needs few rows.
+    desk.does("fit seven.csv --states x");
+    desk.does("fit seven.csv --inputs t --targets x --library polynomial(7)");
     desk.all_fail(
         "
-        fit seven.csv --states x | no law for `x`: 7 rows of data leave 2 to learn from (others are held out, or are neighbours that fd4 needs), and 4 candidate terms need at least 5: take more data, or a library of fewer terms
-        fit seven.csv --states x --derivative weak | seven.csv: its trajectory, lines 2 to 8, has only 7 rows; --derivative weak(4) needs 9 (one, and 4 on either side): take a longer one, or choose another way: --derivative fd2 needs 3 rows
-        fit seven.csv --inputs t --targets x --library polynomial(7) | no law for `x`: 7 rows of data leave 6 to learn from (others are held out), and 8 candidate terms need at least 9
-        fit forty.csv --states x --library polynomial(40) | candidate terms need at least 42
+        fit seven.csv --states x --method ols | no law for `x`: 7 rows of data leave 2 to learn from (others are held out, or are neighbours that fd4 needs), and 4 candidate terms need at least 5: take more data, or a library of fewer terms
+        fit seven.csv --states x --derivative weak | seven.csv: its trajectory, lines 2 to 8, has only 7 rows; --derivative weak(4) needs 9 (one, and 4 on either side): take a longer one, or choose another way: --derivative weak(2) needs 5 rows, --derivative fd2 needs 3
+        fit seven.csv --inputs t --targets x --library polynomial(7) --method ols | no law for `x`: 7 rows of data leave 6 to learn from (others are held out), and 8 candidate terms need at least 9
+        fit forty.csv --states x --library polynomial(40) --method ols | candidate terms need at least 42
     ",
     );
 }
@@ -167,7 +170,7 @@ fn single_arrays_are_read() {
         .shows("x_1' = -0.3*x_1");
     desk.all_fail(
         "
-        fit two.npy --states y --dt 1 | there is no column `y`; did you mean `x_0`?
+        fit two.npy --states y --dt 1 | there is no column `y`; the columns are x_0, x_1
         fit columns.npy --states x_1 --time x_0 | array `x` is stored column after column; save numpy.ascontiguousarray(x)
         fit number.npy --states x --dt 1 | number.npy: its array is no table of at least one column
         fit empty.npz --states x | empty.npz: there is no array in it

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use ell0::wording::shown;
+use ell0::wording::{meant, shown};
 
 use super::{Environment, pendulum};
 use crate::error::{Error, Result};
@@ -191,18 +191,10 @@ impl<'a> Call<'a> {
             match known.iter_mut().find(|(k, _)| *k == name) {
                 Some((_, slot)) => **slot = value,
                 None => {
-                    let nearest = known
-                        .iter()
-                        .map(|(k, _)| *k)
-                        .min_by_key(|k| strsim::levenshtein(k, name))
-                        .unwrap_or_default();
-                    return Err(self.wrong(
-                        place,
-                        format!(
-                            "there is no parameter `{}`; did you mean `{nearest}`?",
-                            shown(name)
-                        ),
-                    ));
+                    let names: Vec<&str> = known.iter().map(|(k, _)| *k).collect();
+                    let meant = meant(name, "parameters", &names);
+                    let says = format!("there is no parameter `{}`{meant}", shown(name));
+                    return Err(self.wrong(place, says));
                 }
             }
         }

@@ -10,7 +10,7 @@ use ell0::{
     equation::{Dynamics, Expression, Model},
     features::{Factor, Features, Term},
 };
-use ell0_run::{Criterion, DataSettings, Discovery, FitSettings, Silent};
+use ell0_run::{Criterion, DataSettings, Discovery, FitSettings, Silent, Verdict};
 use serde::Serialize;
 
 use crate::{
@@ -49,6 +49,10 @@ pub struct Outcome {
     pub r2: Option<f64>,
     /// The same from the second initial state.
     pub r2_second: Option<f64>,
+    /// Verdicts on the equations; empty where there are none.
+    pub verdicts: Vec<Verdict>,
+    /// What is left of each state, and the noise by itself.
+    pub left: Vec<(f64, Option<f64>)>,
     /// Why there is no law at all.
     pub error: Option<String>,
     /// The law, in the system's own units.
@@ -75,7 +79,6 @@ pub fn run(
     let system = case.system;
     let features = system.features(&case.library)?;
     let truth = system.truth(&features)?;
-    let criterion = criterion.unwrap_or(FitSettings::default().criterion);
     let settings = FitSettings {
         criterion,
         data: DataSettings {
@@ -87,7 +90,7 @@ pub fn run(
     };
     let mut outcome = Outcome {
         tool: "ell0",
-        method: format!("{criterion:?}").to_lowercase(),
+        method: criterion.map_or("default".into(), |c| c.to_string()),
         study: case.study,
         system: system.name.clone(),
         group: system.group,
@@ -103,6 +106,8 @@ pub fn run(
         coefficient_error: None,
         r2: None,
         r2_second: None,
+        verdicts: Vec::new(),
+        left: Vec::new(),
         error: None,
         law: None,
         seconds: 0.0,
@@ -123,6 +128,13 @@ pub fn run(
             return Ok(outcome);
         }
     };
+    if let Some(judgement) = &found.judgement {
+        let equations = judgement.equations.iter();
+        outcome.verdicts = equations.clone().map(|e| e.verdict).collect();
+        outcome.left = equations
+            .map(|e| (e.noise_left, e.noise_measured))
+            .collect();
+    }
     let found = coefficients(&found, &features, &case.units)?;
     let model = model(&found, &features)?;
     if let Some(truth) = &truth {

@@ -1,244 +1,109 @@
-//! The choice of a law: its size on held-out rows, its coefficients from all of them.
+//! The choice of a law: its terms on the path and by the measurements, its coefficients, what is to be said of it.
 
 use ell0::{
-    dictionary::{
-        Diagnostics, Path, PathConfig, Problem, Statistics, inclusion_probabilities,
-        sampled_supports,
-    },
-    equation::{DictionaryTarget, Dynamics, Model},
-    rng::Stream,
-    wording::shown,
+    dictionary::Diagnostics,
+    equation::{DictionaryTarget, Model},
 };
-use ell0_data::evidence::{Evidence, Split, TrainingRows};
+use ell0_data::evidence::{Evidence, TrainingRows};
 
-use super::likelihood::Measured;
 use super::{
-    Choice, DataSummary, DiscoveredEquation, Discovery, FitSettings, Judgement, Material, PathLine,
-    Selected,
+    Criterion, DataSummary, DiscoveredEquation, DiscoveredTerm, Discovery, FitSettings, Followed,
+    LeftOut, Material, PathLine, Seen, Selected,
+    laws::Laws,
+    material::{refuse_constants, refuse_vanishing},
+    plain,
+    targets::choose_all,
 };
 use crate::{
-    error::{About, Error, Result},
+    error::{Error, Result},
     observer::{Observer, Task},
 };
 
-/// A law that leaves less than this share of a target's mean square unexplained needs no more terms: digits cut off in a file, or an inexact simulation, are no law.
-const NEGLIGIBLE: f64 = 1e-10;
-
-/// Prices that sampled gates are trained at.
-const PRICES: u64 = 13;
-
-/// A column that never changes says nothing of anything.
-fn refuse_constants(evidence: &[Evidence]) -> Result<()> {
-    let names = evidence[0].inputs.iter().chain(&evidence[0].targets);
-    for (k, name) in names.enumerate() {
-        let value = |part: &Evidence| part.survey.constant.get(k).copied().flatten();
-        if let Some(first) = value(&evidence[0])
-            && evidence.iter().all(|part| value(part) == Some(first))
-        {
-            return Err(Error::Unsuitable(format!(
-                "column `{}` is {first} in every row: nothing can be learned from it or of it; leave it out, or take data in which it varies",
-                shown(name)
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// Squares of smaller numbers vanish: what depends on them would be lost without a word.
-const SMALLEST: f64 = 1e-150;
-
-/// A column that varies, but with values too small to be squared and summed, would look as if it were 0.
-fn refuse_vanishing(evidence: &Evidence, all: &Statistics) -> Result<()> {
-    let (features, constant) = (all.features(), all.constant());
-    let width = features.len() + all.targets().len();
-    let size = |column: usize| {
-        let sum: f64 = (0..width).map(|row| all.r(row, column).powi(2)).sum();
-        (sum / all.weight()).sqrt()
-    };
-    let vanishing = |name: &str, what: &str| {
-        Err(Error::Unsuitable(format!(
-            "{what} `{}` is so small that its squares vanish (below {SMALLEST:.0e}): choose other units",
-            shown(name)
-        )))
-    };
-    for name in &evidence.inputs {
-        let column = features.iter().position(|f| f == name);
-        if column.is_some_and(|c| !constant.contains(&c) && size(c) < SMALLEST) {
-            return vanishing(name, "column");
-        }
-    }
-    for (k, name) in all.targets().iter().enumerate() {
-        if size(features.len() + k) < SMALLEST {
-            return vanishing(name, "what is to be explained of");
-        }
-    }
-    Ok(())
-}
-
-impl Material {
-    fn new(evidence: &[Evidence]) -> Result<Self> {
-        let split = Evidence::split(evidence)?;
-        let all = split.all()?;
-        let Split {
-            train,
-            validation,
-            floors,
-        } = split;
-        Ok(Material {
-            features: evidence[0].features()?,
-            train,
-            validation,
-            all,
-            floors,
-        })
-    }
-
-    /// Says what would be enough.
-    fn too_few_rows(&self, evidence: &[Evidence], target: &str) -> Error {
-        let first = &evidence[0];
-        Error::TooFewRows {
-            target: target.into(),
-            data: evidence.iter().map(|e| e.survey.rows).sum(),
-            left: self.train.rows(),
-            terms: self.features.len(),
-            derivative: (first.dynamics == Dynamics::Continuous).then_some(first.derivative),
-        }
-    }
-
-    /// The path of a target.
-    fn path(
-        &self,
-        target: usize,
-        method: Choice,
-        supports: Option<&Vec<Vec<Vec<usize>>>>,
-    ) -> Result<Path> {
-        let (train, validation) = (&self.train, &self.validation);
-        let nothing = train.mean_squared_error(target, &vec![0.0; self.features.len()])?;
-        let mut config = PathConfig {
-            floor: self.floors[target].max(NEGLIGIBLE * nothing),
-            ..PathConfig::default()
-        };
-        Ok(match (method, supports) {
-            (Choice::Sampled, Some(supports)) => {
-                let supports = supports[target].clone();
-                Path::of_supports(train, &[target], validation, &config, supports)?
-            }
-            (Choice::Sampled, None) => {
-                return Err(Error::Settings("sampled gates need the rows themselves"));
-            }
-            (Choice::ByStatistics(method), _) => {
-                config.method = method;
-                Path::new(train, &[target], validation, &config)?
-            }
-        })
-    }
-
-    /// Least squares on all rows with the terms that were chosen.
-    fn coefficients(&self, target: usize, support: &[usize]) -> Result<Vec<f64>> {
-        let supports = vec![support.to_vec()];
-        let config = PathConfig::default();
-        let path = Path::of_supports(&self.all, &[target], &[], &config, supports)?;
-        let line = path.lines().last();
-        line.map(|line| line.coefficients.clone())
-            .ok_or(Error::Settings("there is no law"))
-    }
-}
+/// Terms that were left out are told if they are at least so likely, and so many of them.
+const POSSIBLE: f64 = 0.01;
+const MOST_LEFT_OUT: usize = 20;
 
 /// The laws of all targets.
 pub(super) fn discover(
     settings: &FitSettings,
     evidence: Vec<Evidence>,
     rows: Option<TrainingRows>,
-    measured: Option<&Measured>,
+    seen: Option<&Seen>,
     observer: &dyn Observer,
 ) -> Result<Discovery> {
     refuse_constants(&evidence)?;
     let (targets, library) = (&evidence[0].targets, &evidence[0].library);
+    let rules = settings.rules(targets)?;
     let material = Material::new(&evidence)?;
     refuse_vanishing(&evidence[0], &material.all)?;
     let supports = match rows {
         None => None,
-        Some(rows) => {
-            let training = Task::begin(observer, "training at prices", Some(PRICES));
-            let supports = sampled_supports(
-                &material.train,
-                &rows.features,
-                &rows.targets,
-                settings.seed,
-                |_, _| training.advance(1),
-            )?;
-            training.go_on()?;
-            Some(supports)
-        }
+        Some(rows) => Some(material.sampled(&rows, settings.seed, observer)?),
     };
+    let no_samples = evidence.iter().any(|e| e.samples.is_empty());
+    let criterion = match settings.criterion() {
+        Criterion::Likelihood if no_samples && settings.criterion.is_some() => {
+            return Err(Error::Settings(
+                "the likelihood needs measurements, and these statistics were made without samples of them: leave the criterion out, or make them with samples",
+            ));
+        }
+        Criterion::Likelihood if no_samples => Criterion::Validation,
+        criterion => criterion,
+    };
+    let by_measurements = criterion == Criterion::Likelihood && !plain::is_for(&evidence[0]);
     let solving = Task::begin(
         observer,
         "choosing terms, equations:",
         Some(targets.len() as u64),
     );
-    let rule = settings.rule();
+    let found = choose_all(
+        settings,
+        &material,
+        &rules,
+        supports.as_ref(),
+        // The measurements themselves have their own.
+        !by_measurements,
+        |target| material.too_few_rows(&evidence, target),
+        &solving,
+    )?;
     let (mut path, mut laws, mut reasons, mut chosen) = (vec![], vec![], vec![], vec![]);
-    let mut paths = vec![];
-    for (index, target) in targets.iter().enumerate() {
-        let lines = match material.path(index, settings.method, supports.as_ref()) {
-            Err(Error::Method(ell0::Error::Parameter { name: "rows", .. })) => {
-                return Err(material.too_few_rows(&evidence, target));
-            }
-            lines => lines.about(|| format!("no law for `{}`", shown(target)))?,
-        };
-        let line = lines.choose(rule)?.clone();
-        path.extend(lines.lines().iter().map(|l| PathLine {
-            target: target.clone(),
+    let (mut paths, names) = (vec![], material.features.names());
+    for found in found {
+        path.extend(found.path.lines().iter().map(|l| PathLine {
+            target: found.law.target.clone(),
             terms: l.terms,
+            features: l.support.iter().map(|&j| names[j].clone()).collect(),
+            coefficients: l.support.iter().map(|&j| l.coefficients[j]).collect(),
             lambda: finite(l.lambda),
             train_mse: l.train_error,
             validation_mse: l.validation_error,
             validation_deviation: l.validation_deviation,
             bic: l.bic,
             aicc: l.aicc,
-            chosen: l.terms == line.terms,
+            chosen: l.terms == found.line.terms,
         }));
-        let (probabilities, reason) = match probabilities(settings, &material.all, index) {
-            Ok(probabilities) => (Some(probabilities), None),
-            // The law stands without them; why there are none is said.
-            Err(error) => (None, Some(error.to_string())),
-        };
-        laws.push(DictionaryTarget {
-            target: target.clone(),
-            coefficients: material.coefficients(index, &line.support)?,
-            probabilities,
-            errors: None,
-        });
-        reasons.push(reason);
-        chosen.push(line);
-        paths.push(lines);
-        solving.advance(1);
-        solving.go_on()?;
+        laws.push(found.law);
+        reasons.push(found.no_probabilities);
+        chosen.push(found.line);
+        paths.push(found.path);
     }
     drop(solving);
-    let mut judgement = None;
-    if let Some(measured) = measured {
+    let mut laws = Laws {
+        laws,
+        judgement: None,
+        covariance: None,
+    };
+    if criterion == Criterion::Likelihood {
         let judging = Task::begin(observer, "judging by the measurements", None);
-        judgement = Some(Judgement::no_law(targets.len()));
-        if let Some(found) = measured.law(&material.features, &paths, &chosen)? {
-            for (law, equation) in laws.iter_mut().zip(&found.law.equations) {
-                law.coefficients.fill(0.0);
-                let mut errors = vec![0.0; law.coefficients.len()];
-                let terms = equation.support.iter().zip(&equation.coefficients);
-                for ((j, c), error) in terms.zip(&equation.errors) {
-                    law.coefficients[*j] = *c;
-                    errors[*j] = *error;
-                }
-                law.errors = Some(errors);
-                let size = equation.support.len();
-                for line in path.iter_mut().filter(|l| l.target == law.target) {
-                    line.chosen = line.terms == size;
-                }
-            }
-            judgement = Some(found.judgement);
-        }
+        laws.judge(settings, &evidence, &material, &paths, &chosen)?;
         judging.end()?;
     }
+    laws.mark(&mut path);
+    let Laws {
+        laws,
+        judgement,
+        covariance,
+    } = laws;
     let digits = laws.iter().enumerate();
     let digits = digits.map(|(index, law)| material.all.digits(index, &law.coefficients));
     let digits = digits.collect::<ell0::Result<Vec<_>>>()?;
@@ -246,14 +111,21 @@ pub(super) fn discover(
     let model =
         Model::dictionary(&material.features, library, &laws, dynamics)?.with_digits(digits);
     let text = model.text(6);
-    let equations = model.equations().iter().zip(text.lines()).zip(reasons);
+    let equations = model.equations().iter().enumerate();
     let equations = equations
-        .map(|((equation, text), no_probabilities)| DiscoveredEquation {
-            target: equation.target.clone(),
-            text: text.to_string(),
-            terms: equation.terms.clone(),
-            no_probabilities,
-        })
+        .zip(text.lines())
+        .zip(reasons)
+        .zip(material.allowed.iter().zip(&laws))
+        .map(
+            |((((index, equation), text), no_probabilities), (allowed, law))| DiscoveredEquation {
+                target: equation.target.clone(),
+                text: text.to_string(),
+                candidates: allowed.len(),
+                terms: DiscoveredTerm::all(equation, index, &material.all),
+                no_probabilities: no_probabilities.filter(|_| law.probabilities.is_none()),
+                left_out: left_out(law, names),
+            },
+        )
         .collect();
     let smallest = path
         .iter()
@@ -268,21 +140,35 @@ pub(super) fn discover(
             lambda: finite(smallest),
             terms,
         },
-        rule,
+        rules,
+        threshold: settings.threshold,
         path,
+        criterion,
+        no_samples: no_samples && settings.criterion() == Criterion::Likelihood,
         judgement,
+        followed: seen
+            .and_then(|seen| Followed::new(seen, &material.features, &laws, covariance.as_deref())),
         indistinct: Diagnostics::new(&material.all)?,
         model,
     })
 }
 
-fn probabilities(
-    settings: &FitSettings,
-    all: &Statistics,
-    target: usize,
-) -> ell0::Result<Vec<f64>> {
-    let problem = Problem::new(all, &[target])?;
-    inclusion_probabilities(&problem, settings.prior, &Stream::new(settings.seed))
+/// Terms that were left out and may belong all the same, the likeliest first.
+fn left_out(law: &DictionaryTarget, names: &[String]) -> Vec<LeftOut> {
+    let Some(probabilities) = &law.probabilities else {
+        return Vec::new();
+    };
+    let terms = law.coefficients.iter().zip(probabilities).zip(names);
+    let absent = terms.filter(|((c, p), _)| **c == 0.0 && **p >= POSSIBLE);
+    let mut absent: Vec<LeftOut> = absent
+        .map(|((_, probability), name)| LeftOut {
+            feature: name.clone(),
+            probability: *probability,
+        })
+        .collect();
+    absent.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+    absent.truncate(MOST_LEFT_OUT);
+    absent
 }
 
 /// JSON and CSV have no infinity.

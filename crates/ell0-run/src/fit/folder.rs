@@ -2,9 +2,7 @@
 
 use std::{fmt::Write, path::PathBuf};
 
-use ell0_plot::{Axis, Chart, Figure, Series};
-
-use super::{Discovery, FitSettings};
+use super::{Discovery, FitSettings, followed};
 use crate::{
     error::Result,
     files,
@@ -25,6 +23,13 @@ const OURS: &[&str] = &[
     "path.csv",
     "path.svg",
     "path.png",
+    followed::FILE,
+    "trajectories.svg",
+    "trajectories.png",
+    "planes.svg",
+    "planes.png",
+    "residuals.svg",
+    "residuals.png",
     report::FILE,
     report::COMMAND,
 ];
@@ -53,7 +58,7 @@ impl FitSettings {
 }
 
 impl Discovery {
-    /// Writes the folder of a fit: the model, its equations, the path as a table and as a figure, the settings, the page. `command` is what began it, for the page. Says where the folder is.
+    /// Writes the folder of a fit: the model, its equations, the path and the law's trajectories as tables, pictures, the settings, the page. `command` is what began it, for the page. Says where the folder is.
     pub fn write(
         &self,
         settings: &FitSettings,
@@ -68,20 +73,27 @@ impl Discovery {
         folder.put("equations.tex", self.model.latex(5) + "\n")?;
         folder.put("path.csv", self.path_table())?;
         folder.put(RESULT, files::to_json(self)?)?;
-        folder.draw("path", &self.path_figure())?;
+        if let Some(followed) = &self.followed {
+            folder.put(followed::FILE, followed.table())?;
+        }
+        for (name, figure) in self.figures() {
+            folder.draw(name, &figure)?;
+        }
         folder.report(command)?;
         folder.finish()
     }
 
     fn path_table(&self) -> String {
         let mut csv = String::from(
-            "target,terms,lambda,train_mse,validation_mse,validation_deviation,bic,aicc,chosen\n",
+            "target,terms,lambda,train_mse,validation_mse,validation_deviation,bic,aicc,chosen,features,coefficients\n",
         );
         let number = |v: Option<f64>| v.map_or(String::new(), |v| v.to_string());
         for l in &self.path {
+            let coefficients = l.coefficients.iter().map(ToString::to_string);
+            let coefficients: Vec<String> = coefficients.collect();
             let _ = writeln!(
                 csv,
-                "{},{},{},{},{},{},{},{},{}",
+                "{},{},{},{},{},{},{},{},{},{},{}",
                 files::quoted(&l.target),
                 l.terms,
                 number(l.lambda),
@@ -90,43 +102,11 @@ impl Discovery {
                 number(l.validation_deviation),
                 l.bic,
                 l.aicc,
-                l.chosen
+                l.chosen,
+                files::quoted(&l.features.join(";")),
+                coefficients.join(";")
             );
         }
         csv
-    }
-
-    /// Error against number of terms, the choice marked: a chart for each target.
-    #[must_use]
-    pub fn path_figure(&self) -> Figure {
-        let chart = |target: &str| {
-            let lines = || self.path_of(target);
-            let train = lines().map(|l| (l.terms as f64, l.train_mse));
-            let held_out: Vec<_> = lines()
-                .filter_map(|l| Some((l.terms as f64, l.validation_mse?)))
-                .collect();
-            let deviations = lines().filter_map(|l| l.validation_deviation);
-            let mut chart = Chart::new(
-                format!("{target}: error against number of terms"),
-                Axis::linear("terms"),
-                Axis::log("mean squared error"),
-            )
-            .with(Series::dotted("training", train));
-            if !held_out.is_empty() {
-                chart = chart.with(Series::dotted("held out", held_out).with_errors(deviations));
-            }
-            match lines().find(|l| l.chosen) {
-                None => chart,
-                Some(chosen) => {
-                    let terms = if chosen.terms == 1 { "term" } else { "terms" };
-                    chart.with_mark(
-                        chosen.terms as f64,
-                        chosen.validation_mse.unwrap_or(chosen.train_mse),
-                        format!("chosen: {} {terms}", chosen.terms),
-                    )
-                }
-            }
-        };
-        Figure::new(self.targets().map(chart).collect())
     }
 }

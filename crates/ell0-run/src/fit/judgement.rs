@@ -2,41 +2,85 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A law held against the measurements themselves: its trajectories through windows of them.
+/// A law held against the measurements themselves: its trajectories through windows of them, or its values for their rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// Windows of measurements that the law was followed through.
+    /// Windows of measurements that the law was followed through; 0 where rows were compared one by one, or no law could be followed.
     pub windows: usize,
     /// Rows of the longest of them.
     pub rows: usize,
     /// Measurements so far off that they were left out.
     pub outliers: usize,
+    /// The first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<Outlier>,
     /// For each equation.
     pub equations: Vec<Judged>,
 }
 
-/// How far one equation explains its state.
+/// A measurement that was left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outlier {
+    /// Where it stands.
+    pub place: String,
+    /// Which state.
+    pub state: String,
+    /// What was measured.
+    pub value: f64,
+    /// What the law, or its neighbours, say.
+    pub expected: f64,
+}
+
+/// How far one equation explains its target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
-    /// Deviation of what is left, relative to the state's own.
+    /// Deviation of what is left, relative to the target's own.
     pub noise_left: f64,
-    /// The noise as the measurements have it by themselves, relative to the state's deviation; none where that cannot be told.
+    /// The noise as the measurements have it by themselves, relative to the target's deviation; none where that cannot be told.
     pub noise_measured: Option<f64>,
-    /// Share of the state's variance that the law's trajectories explain.
-    pub explained: f64,
+    /// R² on data that the coefficients were not fitted to; none where there is too little to hold out.
+    pub r2: Option<f64>,
     /// In a word.
     pub verdict: Verdict,
+    /// What is left goes along with this most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<Pattern>,
+    /// Other terms that would do almost as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<Alternative>,
+}
+
+/// What a law leaves, and what it goes along with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pattern {
+    /// A term outside of the library, or time.
+    pub term: String,
+    /// The share of what is left that it would explain.
+    pub share: f64,
+}
+
+/// Another law of an equation, one change away.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Alternative {
+    /// The term that goes, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without: Option<String>,
+    /// The term that comes, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with: Option<String>,
+    /// How likely this law is beside the one that was chosen: at most 1.
+    pub odds: f64,
 }
 
 /// Whether a law is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// What is left is the noise.
+    /// What is left is noise.
     Explained,
-    /// More is left than the noise: the library may lack a term.
+    /// More is left than noise: the library may lack a term.
     Partly,
-    /// No law of the library could be followed through the measurements.
+    /// No law was found.
     NoLaw,
 }
 
@@ -46,13 +90,16 @@ impl Judgement {
         let judged = Judged {
             noise_left: 1.0,
             noise_measured: None,
-            explained: 0.0,
+            r2: None,
             verdict: Verdict::NoLaw,
+            pattern: None,
+            alternatives: Vec::new(),
         };
         Judgement {
             windows: 0,
             rows: 0,
             outliers: 0,
+            left_out: Vec::new(),
             equations: vec![judged; states],
         }
     }
@@ -62,32 +109,63 @@ impl Judged {
     /// The verdict in words.
     #[must_use]
     pub fn words(&self) -> String {
+        let left = percent(self.noise_left);
+        let r2 = self.r2.map_or(String::new(), |r2| {
+            format!("; R² on held-out data {}", share(r2))
+        });
+        let noise = self.noise_measured.map(percent);
         match self.verdict {
-            Verdict::NoLaw => {
-                "no law of this library can be followed through the measurements; this one is the choice of held-out rates of change".into()
+            Verdict::NoLaw if self.r2.is_none() && self.noise_left >= 1.0 => {
+                "no law found: none of this library can be followed through the measurements; the one above is the best for their rates of change".into()
             }
-            Verdict::Explained => match self.noise_measured {
-                Some(noise) => format!(
-                    "explained to the noise: {} of the state is left, the noise is {}",
-                    percent(self.noise_left),
-                    percent(noise)
-                ),
-                None => format!(
-                    "explained: {} of the state is left",
-                    percent(self.noise_left)
-                ),
+            Verdict::NoLaw => match noise {
+                Some(noise) if self.noise_measured > Some(0.7) => {
+                    format!("no law found: nearly all of it is noise ({noise} of its deviation)")
+                }
+                _ => format!("no law found: {left} of its deviation is left{r2}"),
+            },
+            Verdict::Explained => match noise {
+                Some(noise) => {
+                    format!("explained to the noise: {left} of its deviation is left, the noise is {noise}{r2}")
+                }
+                None => format!("explained: {left} of its deviation is left{r2}"),
             },
             Verdict::Partly => {
-                let measured = self.noise_measured.map_or(String::new(), |noise| {
-                    format!(", the noise is {}", percent(noise))
+                let noise = noise.map_or(String::new(), |noise| format!(", the noise is {noise}"));
+                let explained = percent(1.0 - self.noise_left.min(1.0).powi(2));
+                let pattern = self.pattern.as_ref().map_or(String::new(), |p| {
+                    format!(" (what is left goes along with {})", p.term)
                 });
                 format!(
-                    "explained to {}: {} of the state is left{measured}; the library may lack a term",
-                    percent(self.explained.max(0.0)),
-                    percent(self.noise_left)
+                    "explained to {explained}: {left} of its deviation is left{noise}{r2}; the library may lack a term{pattern}"
                 )
             }
         }
+    }
+}
+
+impl Alternative {
+    /// What is changed, in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let odds = format!("1 : {:.0}", (1.0 / self.odds).max(1.0));
+        match (&self.without, &self.with) {
+            (Some(out), Some(into)) => format!("{into} in the place of {out} ({odds})"),
+            (Some(out), None) => format!("without {out} ({odds})"),
+            (None, Some(into)) => format!("with {into}, too ({odds})"),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+/// R² with as many digits as tell it from 1.
+fn share(r2: f64) -> String {
+    let missing = (1.0 - r2).abs();
+    if missing >= 0.01 {
+        format!("{r2:.2}")
+    } else {
+        let digits = (-missing.max(1e-9).log10().floor()) as usize + 1;
+        format!("{r2:.digits$}")
     }
 }
 
@@ -110,15 +188,32 @@ mod tests {
 
     #[test]
     fn verdicts_are_sentences() {
-        let judged = Judged {
+        let mut judged = Judged {
             noise_left: 0.034,
             noise_measured: Some(0.01),
-            explained: 0.9988,
+            r2: Some(0.99874),
             verdict: Verdict::Partly,
+            pattern: Some(Pattern {
+                term: "sin(theta)".into(),
+                share: 0.9,
+            }),
+            alternatives: Vec::new(),
         };
         assert_eq!(
             judged.words(),
-            "explained to 99.88 %: 3.4 % of the state is left, the noise is 1.0 %; the library may lack a term"
+            "explained to 99.88 %: 3.4 % of its deviation is left, the noise is 1.0 %; R² on held-out data 0.9987; the library may lack a term (what is left goes along with sin(theta))"
         );
+        judged.verdict = Verdict::Explained;
+        judged.noise_left = 0.0101;
+        assert_eq!(
+            judged.words(),
+            "explained to the noise: 1.0 % of its deviation is left, the noise is 1.0 %; R² on held-out data 0.9987"
+        );
+        let other = Alternative {
+            without: Some("x".into()),
+            with: Some("sin(x)".into()),
+            odds: 0.24,
+        };
+        assert_eq!(other.words(), "sin(x) in the place of x (1 : 4)");
     }
 }

@@ -3,30 +3,25 @@
 use ell0::{
     dictionary::{Line, Path},
     features::Features,
-    likelihood::{LikelihoodConfig, LikelyLaw, Noise, Window, likely_law},
-};
-use ell0_data::{
-    noise::deviation,
-    windows::{Piece, Sample, sample},
-};
-
-use super::judgement::{Judged, Judgement, Verdict};
-use crate::{
-    data::Prepared,
-    error::Result,
-    observer::{Observer, Task},
+    likelihood::{
+        Beginning, Candidates, LikelihoodConfig, LikelyLaw, Noise, Terms, Window, held_out_r2,
+        likely_law,
+    },
 };
 
-/// Rows of the first windows: few, so that a law that is only near can be followed. Where the states move fast from row to row, fewer still.
-const FIRST: usize = 25;
-const FEWEST: usize = 6;
+use super::{
+    judgement::Judgement,
+    measured::{Measured, Measuring},
+    verdict::{Grown, judge},
+};
+use crate::error::{Error, Result};
 
 /// Windows grow by this factor, up to so many rows: longer ones say more about weak terms.
 const GROWTH: usize = 4;
 const LONGEST: usize = 400;
 
-/// Rows of all windows together.
-const MOST: usize = 4000;
+/// Windows of so many rows, or four times the first, are long enough to say that a law is followed.
+const LONG: usize = 100;
 
 /// A law that is right leaves as much in long windows as in short ones, up to this factor; one that is wrong, or chaotic, leaves more.
 const NO_WORSE: f64 = 1.15;
@@ -34,28 +29,14 @@ const NO_WORSE: f64 = 1.15;
 /// Times that the noise is measured anew by what a law leaves.
 const ROUNDS: usize = 6;
 
-/// No measurement is more exact than this share of its state's deviation: digits are cut off somewhere, and simulations have the errors of their solver.
-const FINEST: f64 = 1e-6;
+/// Equations times terms up to which all terms are candidates; beyond, only those of laws on the path.
+const MOST_COLUMNS: usize = 600;
 
-/// A residual beyond so many deviations is none of the noise.
-const OUTLIER: f64 = 6.0;
+/// Sizes beyond the chosen one whose terms are candidates, too.
+const BEYOND: usize = 8;
 
-/// What is left is the noise up to this factor between deviations: both are estimates.
-const ALIKE: f64 = 1.25;
-
-/// Where the noise itself is not known, a law that leaves less than this share of a state's deviation explains all there is.
-const ALL: f64 = 1e-3;
-
-/// Pieces of the measurements.
-pub(super) struct Measured {
-    pieces: Vec<Piece>,
-    states: usize,
-    /// Deviations of the noise on the states, as the survey has it, and whether they are more than bounds.
-    noise: Vec<f64>,
-    known: bool,
-    scales: Vec<f64>,
-    first: usize,
-}
+/// Sizes up to which laws of the path are tried in the place of an equation, beyond the chosen one.
+const RIVALS: usize = 2;
 
 /// A law with its judgement.
 pub(super) struct Found {
@@ -63,294 +44,249 @@ pub(super) struct Found {
     pub judgement: Judgement,
 }
 
-type Terms = Vec<Vec<(usize, f64)>>;
+/// What a search begins with.
+pub(super) struct FromPath<'a> {
+    pub features: &'a Features,
+    /// The best laws of each size by rates of change, and those that were chosen among them.
+    pub paths: &'a [Path],
+    pub chosen: &'a [Line],
+    /// The terms that each equation may have.
+    pub allowed: &'a [Vec<usize>],
+    /// Whether terms are dropped and added, or stay as they were chosen.
+    pub search: bool,
+}
+
+impl FromPath<'_> {
+    fn candidates(&self) -> Candidates {
+        let choices: Vec<usize> = self.allowed.iter().map(Vec::len).collect();
+        let few = choices.iter().sum::<usize>() <= MOST_COLUMNS;
+        let of_path = |(path, chosen): (&Path, &Line)| {
+            let lines = path.lines().iter();
+            let near = lines.filter(|l| l.terms <= chosen.terms + BEYOND);
+            let mut terms: Vec<usize> = near.flat_map(|l| l.support.clone()).collect();
+            terms.sort_unstable();
+            terms.dedup();
+            terms
+        };
+        Candidates {
+            terms: match few {
+                true => self.allowed.to_vec(),
+                false => self.paths.iter().zip(self.chosen).map(of_path).collect(),
+            },
+            choices,
+        }
+    }
+
+    /// Laws to start from: the one that was chosen, and the best by another measure.
+    fn starts(&self) -> Vec<Vec<Terms>> {
+        let best = |path: &Path| {
+            let least = path.lines().iter().min_by(|a, b| a.bic.total_cmp(&b.bic));
+            least.map(near).unwrap_or_default()
+        };
+        let mut starts: Vec<Vec<Terms>> = vec![self.chosen.iter().map(near).collect()];
+        let least: Vec<Terms> = self.paths.iter().map(best).collect();
+        if self.search && !starts.contains(&least) {
+            starts.push(least);
+        }
+        starts
+    }
+
+    /// Other laws of each equation: those of the path that are not much larger than the chosen one.
+    fn rivals(&self) -> Vec<Vec<Terms>> {
+        let of = |(path, chosen): (&Path, &Line)| {
+            let lines = path.lines().iter().rev();
+            let near_it = |l: &&Line| l.terms > 0 && l.terms <= chosen.terms + RIVALS;
+            lines.filter(near_it).take(2 * RIVALS).map(near).collect()
+        };
+        match self.search {
+            true => self.paths.iter().zip(self.chosen).map(of).collect(),
+            false => Vec::new(),
+        }
+    }
+}
+
+/// A law of the path as a place to start from.
+fn near(line: &Line) -> Terms {
+    let terms = line.support.iter();
+    terms.map(|&j| (j, line.coefficients[j])).collect()
+}
+
+/// A law that the noise agrees with: what it leaves is as large as the noise that was measured by it.
+struct Settled {
+    law: LikelyLaw,
+    windows: Vec<Window>,
+    measuring: Measuring,
+    config: LikelihoodConfig,
+}
 
 impl Measured {
-    pub fn new(prepared: &Prepared, observer: &dyn Observer) -> Result<Self> {
-        let reading = Task::begin(
-            observer,
-            "drawing windows, rows:",
-            Some(prepared.survey.rows),
-        );
-        let wanted = Sample {
-            rows: LONGEST,
-            most: MOST,
-        };
-        let inputs = prepared.question.inputs.len();
-        let pieces = sample(
-            prepared.runs()?,
-            prepared.survey.rows,
-            inputs,
-            wanted,
-            |rows| reading.advance(rows),
-        )?;
-        reading.end()?;
-        let states = prepared.question.targets.len();
-        let scale = |k: usize| {
-            let rows = pieces.iter().flat_map(|p| p.inputs.chunks_exact(inputs));
-            deviation(&rows.map(|row| row[k]).collect::<Vec<f64>>())
-        };
-        Ok(Measured {
-            scales: (0..states).map(scale).collect(),
-            states,
-            noise: prepared.survey.noise.clone(),
-            known: !prepared.survey.coarse && prepared.survey.rows > 100,
-            first: (2 * prepared.survey.lag).clamp(FEWEST, FIRST),
-            pieces,
-        })
-    }
-
-    /// Windows of at most so many rows, with these deviations of each piece.
-    fn windows(&self, rows: usize, deviations: &[Vec<f64>]) -> Result<Vec<Window>> {
-        let mut windows = Vec::new();
-        for (piece, deviations) in self.pieces.iter().zip(deviations) {
-            let width = piece.inputs.len() / piece.rows();
-            let (mut states, mut controls) = (Vec::new(), Vec::new());
-            for row in piece.inputs.chunks_exact(width) {
-                states.extend_from_slice(&row[..self.states]);
-                controls.extend_from_slice(&row[self.states..]);
-            }
-            let whole = Window::new(piece.time.clone(), states, controls, deviations)?;
-            windows.extend(whole.parts(rows));
-        }
-        Ok(windows)
-    }
-
-    /// The deviation of every measurement, by its own value.
-    fn deviations(&self, noise: &[Noise]) -> Vec<Vec<f64>> {
-        let of = |piece: &Piece| {
-            let width = piece.inputs.len() / piece.rows();
-            let rows = piece.inputs.chunks_exact(width);
-            rows.flat_map(|row| row.iter().zip(noise).map(|(x, noise)| noise.at(*x)))
-                .collect()
-        };
-        self.pieces.iter().map(of).collect()
-    }
-
-    /// Residuals of each state: what was measured, what the law says, and whether it counted.
-    fn residuals(&self, law: &LikelyLaw, windows: &[Window]) -> Vec<Vec<Residual>> {
-        let n = self.states;
-        let mut all = vec![Vec::new(); n];
-        for (window, states) in windows.iter().zip(&law.states) {
-            for (k, row) in states.chunks_exact(n).enumerate() {
-                let weights = window.weights(k);
-                for (i, said) in row.iter().enumerate() {
-                    all[i].push(Residual {
-                        said: *said,
-                        left: window.state(k)[i] - said,
-                        counts: weights[i] > 0.0,
-                    });
-                }
-            }
-        }
-        all
-    }
-
-    /// How exact the measurements are by what a law leaves: deviations of each, infinite for outliers.
-    fn measured_by(&self, law: &LikelyLaw, windows: &[Window], before: &[Vec<f64>]) -> Measuring {
-        let n = self.states;
-        let residuals = self.residuals(law, windows);
-        // Starts and coefficients have taken their share.
-        let parameters = n * windows.len() + law.covariance.len().isqrt();
-        let noise: Vec<Noise> = residuals
-            .iter()
-            .zip(&self.scales)
-            .map(|(residuals, scale)| {
-                let mut sizes: Vec<f64> = residuals.iter().map(|r| r.left.abs()).collect();
-                sizes.sort_by(f64::total_cmp);
-                let typical = sizes.get(sizes.len() / 2).copied().unwrap_or(0.0) / 0.6745;
-                let rows = residuals.len() as f64;
-                let share = (1.0 - parameters as f64 / (n as f64 * rows)).max(0.1);
-                let pairs: Vec<(f64, f64)> = residuals
-                    .iter()
-                    .filter(|r| r.left.abs() <= 2.0 * OUTLIER * typical || typical == 0.0)
-                    .map(|r| (r.said, r.left * r.left / share))
-                    .collect();
-                let noise = Noise::of(&pairs);
-                Noise {
-                    constant: noise.constant.max(FINEST * scale),
-                    ..noise
-                }
-            })
-            .collect();
-        let mut deviations = before.to_vec();
-        let mut outliers = 0;
-        let mut rows = deviations.iter_mut().flat_map(|d| d.chunks_exact_mut(n));
-        for (window, states) in windows.iter().zip(&law.states) {
-            for k in 0..window.rows() {
-                let Some(row) = rows.next() else { break };
-                let Some(said) = states.get(k * n..(k + 1) * n) else {
-                    continue;
-                };
-                for (i, out) in row.iter_mut().enumerate() {
-                    let deviation = noise[i].at(said[i]);
-                    let outlier = (window.state(k)[i] - said[i]).abs() > OUTLIER * deviation;
-                    outliers += usize::from(outlier);
-                    *out = if outlier { f64::INFINITY } else { deviation };
-                }
-            }
-        }
-        Measuring {
-            noise,
-            deviations,
-            outliers,
-        }
-    }
-
-    /// How near is near enough, in deviations: nearer than the finest measurement there can be is no gain.
-    fn floor(&self, noise: &[Noise]) -> f64 {
-        let shares = noise.iter().zip(&self.scales);
-        let finest = shares.map(|(noise, scale)| FINEST * scale / noise.at(*scale));
-        finest.fold(LikelihoodConfig::default().floor, f64::max)
-    }
-
     /// The most likely law, from the laws of the paths that were chosen and from the best by other measures; none if no law can be followed.
-    pub fn law(
-        &self,
-        features: &Features,
-        paths: &[Path],
-        chosen: &[Line],
-    ) -> Result<Option<Found>> {
-        if self.pieces.is_empty() || self.scales.iter().any(|s| *s <= 0.0 || !s.is_finite()) {
+    pub fn law(&self, beginning: &FromPath) -> Result<Option<Found>> {
+        if !self.moves() {
             return Ok(None);
         }
-        let near = |line: &Line| -> Vec<(usize, f64)> {
-            let coefficients = line.support.iter().map(|&j| (j, line.coefficients[j]));
-            coefficients.collect()
-        };
-        let least = |measure: fn(&Line) -> f64| -> Terms {
-            let best = |path: &Path| {
-                let lines = path.lines().iter();
-                let least = lines.min_by(|a, b| measure(a).total_cmp(&measure(b)));
-                least.map(near).unwrap_or_default()
-            };
-            paths.iter().map(best).collect()
-        };
-        let mut starts: Vec<Terms> = vec![chosen.iter().map(near).collect()];
-        for start in [least(|l| l.bic)] {
-            if !starts.contains(&start) {
-                starts.push(start);
+        // Many laws are tried on some of the rows, and one of them on all.
+        let starts = beginning.starts();
+        let settled = match self.few() {
+            Some(few) => {
+                let first = few.settled(beginning, starts, &few.first_noise(), false)?;
+                self.settled(
+                    beginning,
+                    vec![first.law.terms()],
+                    &first.measuring.noise,
+                    true,
+                )?
             }
-        }
-        let constant = |(noise, scale): (&f64, &f64)| Noise {
-            constant: noise.max(FINEST * scale),
-            proportional: 0.0,
+            None => self.settled(beginning, starts, &self.first_noise(), false)?,
         };
-        let noise: Vec<Noise> = self.noise.iter().zip(&self.scales).map(constant).collect();
-        let mut config = LikelihoodConfig {
-            floor: self.floor(&noise),
-            ..LikelihoodConfig::default()
-        };
-        let mut deviations = self.deviations(&noise);
-        let mut windows = self.windows(self.first, &deviations)?;
-        let mut best: Option<LikelyLaw> = None;
-        for start in &starts {
-            let law = likely_law(features, &windows, start, &config)?;
-            if best.as_ref().is_none_or(|b| law.score < b.score) {
-                best = Some(law);
-            }
-        }
-        let Some(mut law) = best else { return Ok(None) };
-        let mut measuring = self.measured_by(&law, &windows, &deviations);
-        for _ in 0..ROUNDS {
-            config.floor = self.floor(&measuring.noise);
-            deviations = measuring.deviations;
-            windows = self.windows(self.first, &deviations)?;
-            law = likely_law(features, &windows, &terms(&law), &config)?;
-            let before = measuring.noise;
-            measuring = self.measured_by(&law, &windows, &deviations);
-            let pairs = before.iter().zip(&measuring.noise).zip(&self.scales);
-            let same = pairs.into_iter().all(|((a, b), scale)| {
-                (0.9..1.1).contains(&(b.at(*scale) / a.at(*scale)))
-                    && (0.8..1.25).contains(&(b.at(0.1 * scale) / a.at(0.1 * scale)))
-            });
-            if same {
-                break;
-            }
-        }
-        let (mut rows, mut grown) = (self.first, true);
+        let Settled {
+            mut law,
+            mut windows,
+            measuring,
+            config,
+        } = settled;
+        let candidates = &beginning.candidates();
+        let features = beginning.features;
+        let mut rows = self.first;
+        let mut grown = true;
         while rows < LONGEST && self.pieces.iter().any(|p| p.rows() > rows) {
-            let longer_windows = self.windows(rows * GROWTH, &measuring.deviations)?;
-            let longer = likely_law(features, &longer_windows, &terms(&law), &config)?;
+            let longer_windows = self.windows(rows * GROWTH, &measuring.deviations, false)?;
+            let near = self.go_on(&law, &windows, &longer_windows);
+            let longer = likely_law(features, &longer_windows, candidates, &near, &config)?;
             if longer.lost > 0 || longer.misfit > NO_WORSE * law.misfit.max(1.0) {
-                grown = rows >= 4 * FIRST;
+                grown = rows >= LONG.max(GROWTH * self.first);
                 break;
             }
             (law, windows) = (longer, longer_windows);
             rows *= GROWTH;
         }
+        if rows == self.first {
+            let near = self.go_on(&law, &windows, &windows);
+            law = likely_law(features, &windows, candidates, &near, &config)?;
+        }
         if law.lost > 0 {
             return Ok(None);
         }
-        let judgement = self.judge(&law, &windows, &measuring, grown);
+        let r2 = self.held_out(features, &law, &windows, &measuring, &config)?;
+        let grown = Grown {
+            law: &law,
+            windows: &windows,
+            measuring: &measuring,
+            grown,
+            r2,
+            config,
+        };
+        let judgement = judge(self, beginning, &grown)?;
         Ok(Some(Found { law, judgement }))
     }
 
-    fn judge(
+    /// The best of the laws that some beginnings lead to in short windows, and the noise by what it leaves. Where there is but one beginning that was settled before, its terms stay.
+    fn settled(
         &self,
+        from: &FromPath,
+        starts: Vec<Vec<Terms>>,
+        noise: &[Noise],
+        settled_before: bool,
+    ) -> Result<Settled> {
+        let (features, candidates) = (from.features, &from.candidates());
+        let usual = LikelihoodConfig::default();
+        let mut config = LikelihoodConfig {
+            floor: self.floor(noise, usual.floor),
+            most_changes: if from.search { usual.most_changes } else { 0 },
+            ..usual
+        };
+        let mut deviations = self.deviations(noise);
+        let mut windows = self.windows(self.first, &deviations, false)?;
+        let search = from.search && !settled_before;
+        let trying = match search {
+            false => config.as_it_is(),
+            true => LikelihoodConfig {
+                look_around: false,
+                ..config
+            },
+        };
+        let mut laws = Vec::new();
+        for start in starts {
+            let start = Beginning {
+                rivals: if search { from.rivals() } else { Vec::new() },
+                ..Beginning::with(start)
+            };
+            laws.push(likely_law(features, &windows, candidates, &start, &trying)?);
+        }
+        let best = laws.into_iter().min_by(|a, b| a.score.total_cmp(&b.score));
+        let mut law = best.ok_or(Error::Settings("there is no law to begin with"))?;
+        let mut measuring = self.measured_by(&law, &windows, &deviations);
+        for _ in 0..ROUNDS {
+            config.floor = self.floor(&measuring.noise, usual.floor);
+            deviations = measuring.deviations;
+            let next = self.windows(self.first, &deviations, false)?;
+            let near = self.go_on(&law, &windows, &next);
+            windows = next;
+            let config = LikelihoodConfig {
+                floor: config.floor,
+                ..trying
+            };
+            law = likely_law(features, &windows, candidates, &near, &config)?;
+            let before = measuring.noise;
+            measuring = self.measured_by(&law, &windows, &deviations);
+            if self.same(&before, &measuring.noise) {
+                break;
+            }
+        }
+        Ok(Settled {
+            law,
+            windows,
+            measuring,
+            config,
+        })
+    }
+
+    /// A law as a place to start from, in other windows of the same pieces: each begins where the law is at its first row.
+    fn go_on(&self, law: &LikelyLaw, windows: &[Window], next: &[Window]) -> Beginning {
+        let n = self.states;
+        let said = windows
+            .iter()
+            .zip(&law.states)
+            .flat_map(|(window, states)| {
+                (0..window.rows()).map(move |k| states.get(k * n..(k + 1) * n))
+            });
+        let said: Vec<Option<&[f64]>> = said.collect();
+        let mut row = 0;
+        let starts = next.iter().map(|window| {
+            let first = said.get(row).copied().flatten();
+            row += window.rows();
+            first.map_or_else(|| window.begin(), <[f64]>::to_vec)
+        });
+        Beginning {
+            starts: Some(starts.collect()),
+            ..Beginning::with(law.terms())
+        }
+    }
+
+    /// Whether two measures of the noise are alike.
+    fn same(&self, before: &[Noise], now: &[Noise]) -> bool {
+        let mut pairs = before.iter().zip(now).zip(&self.scales);
+        pairs.all(|((a, b), scale)| {
+            (0.9..1.1).contains(&(b.at(*scale) / a.at(*scale)))
+                && (0.8..1.25).contains(&(b.at(0.1 * scale) / a.at(0.1 * scale)))
+        })
+    }
+
+    /// R² of each state in windows that are held out, each long enough for the states to move by their own deviation.
+    fn held_out(
+        &self,
+        features: &Features,
         law: &LikelyLaw,
         windows: &[Window],
         measuring: &Measuring,
-        grown: bool,
-    ) -> Judgement {
-        let n = self.states;
-        let residuals = self.residuals(law, windows);
-        let freedom = law.freedom / (n as f64 * residuals[0].len().max(1) as f64);
-        let equations = residuals.iter().zip(&self.noise).zip(&self.scales);
-        let equations = equations
-            .map(|((residuals, noise), scale)| {
-                let counted = residuals.iter().filter(|r| r.counts);
-                let (mut squares, mut count) = (0.0, 0usize);
-                for residual in counted {
-                    squares += residual.left.powi(2);
-                    count += 1;
-                }
-                let left = (squares / count.max(1) as f64 / freedom.max(0.1)).sqrt();
-                let alike = if self.known && *noise > FINEST * scale {
-                    left <= ALIKE * noise
-                } else {
-                    left <= ALL * scale || left <= ALIKE * noise
-                };
-                Judged {
-                    noise_left: left / scale,
-                    noise_measured: self.known.then_some(noise / scale),
-                    explained: 1.0 - (left / scale).powi(2),
-                    verdict: match alike && grown {
-                        true => Verdict::Explained,
-                        false => Verdict::Partly,
-                    },
-                }
-            })
-            .collect();
-        Judgement {
-            windows: windows.len(),
-            rows: windows.iter().map(Window::rows).max().unwrap_or(0),
-            outliers: measuring.outliers,
-            equations,
-        }
+        config: &LikelihoodConfig,
+    ) -> Result<Option<Vec<f64>>> {
+        let all: usize = self.pieces.iter().map(|p| p.rows()).sum();
+        let moving = (2 * self.lag).clamp(self.first, LONG);
+        // Five windows at least, so that one can be held out.
+        let rows = moving.min(all / 5).max(4);
+        let parts = self.windows(rows, &measuring.deviations, false)?;
+        let near = self.go_on(law, windows, &parts);
+        Ok(held_out_r2(features, &parts, &near, config)?)
     }
-}
-
-#[derive(Clone, Copy)]
-struct Residual {
-    said: f64,
-    left: f64,
-    counts: bool,
-}
-
-struct Measuring {
-    noise: Vec<Noise>,
-    deviations: Vec<Vec<f64>>,
-    outliers: usize,
-}
-
-/// A law as a place to start from.
-fn terms(law: &LikelyLaw) -> Terms {
-    let equations = law.equations.iter();
-    equations
-        .map(|e| {
-            let terms = e.support.iter().copied();
-            terms.zip(e.coefficients.iter().copied()).collect()
-        })
-        .collect()
 }

@@ -20,27 +20,40 @@
 mod choose;
 mod discovery;
 mod folder;
+mod followed;
 mod judgement;
+mod laws;
 mod likelihood;
+mod material;
+mod measured;
+mod outside;
 mod page;
+mod pictures;
+mod plain;
+mod targets;
+mod verdict;
 
 use std::{io::Read, path::Path};
 
 use ell0::{
-    dictionary::{Method, Rule, Statistics},
-    equation::Dynamics,
-    features::Features,
+    dictionary::{Method, Rule},
     input,
     wording::{listed, shown_path},
 };
 use ell0_data::evidence::{Evidence, training_rows};
 use serde::{Deserialize, Serialize};
 
-pub use discovery::{DataSummary, DiscoveredEquation, Discovery, PathLine, Selected};
-pub use judgement::{Judged, Judgement, Verdict};
+pub use discovery::{
+    DataSummary, DiscoveredEquation, DiscoveredTerm, Discovery, LeftOut, PathLine, Selected,
+};
+use followed::Seen;
+pub use followed::{Course, Followed, FollowedRun, FollowedTarget};
+pub use judgement::{Alternative, Judged, Judgement, Outlier, Pattern, Verdict};
+
+use material::Material;
 
 use crate::{
-    data::{DataSettings, Kind, Prepared, Source, refuse_twice},
+    data::{DataSettings, Prepared, Source, counted, refuse_twice},
     error::{Error, Result},
     files,
     observer::Observer,
@@ -81,14 +94,15 @@ impl std::fmt::Display for Choice {
 }
 
 /// What a law is judged by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Criterion {
-    /// Its error on held-out rows of the linear problem.
-    #[default]
-    Validation,
-    /// For laws of rates of change, the likelihood of the measurements themselves.
+    /// The likelihood of the measurements: for laws of rates of change that of the states themselves, which its trajectories go through; for others that of the rows.
     Likelihood,
+    /// Its error on held-out rows of the linear problem.
+    Validation,
+    /// The Bayesian information criterion, on the path of all rows: none are held out.
+    Bic,
 }
 
 impl std::str::FromStr for Criterion {
@@ -98,10 +112,11 @@ impl std::str::FromStr for Criterion {
         match name {
             "validation" => Ok(Criterion::Validation),
             "likelihood" => Ok(Criterion::Likelihood),
+            "bic" => Ok(Criterion::Bic),
             _ => Err(Error::Unknown {
                 kind: "criterion",
                 name: name.into(),
-                known: "validation or likelihood".into(),
+                known: "likelihood, validation or bic".into(),
             }),
         }
     }
@@ -112,6 +127,7 @@ impl std::fmt::Display for Criterion {
         f.write_str(match self {
             Criterion::Validation => "validation",
             Criterion::Likelihood => "likelihood",
+            Criterion::Bic => "bic",
         })
     }
 }
@@ -121,11 +137,12 @@ impl std::fmt::Display for Criterion {
 /// | setting | default | meaning | range |
 /// | --- | --- | --- | --- |
 /// | `method` | exact | how terms are chosen: exact, sampled, stlsq, lasso or ols | |
-/// | `lambda` | none | price of a term, instead of the choice by validation | ≥ 0 |
-/// | `terms` | none | number of terms of each equation, instead of the choice by validation | |
+/// | `lambda` | none | price of a term, instead of a choice by the criterion: one for all equations, or one for each | ≥ 0 |
+/// | `terms` | none | number of terms, instead of a choice by the criterion: one for all equations, or one for each | |
+/// | `threshold` | none | of the method stlsq: coefficients below it, in the units of the data, are cut; the one law that is left is taken | ≥ 0 |
 /// | `prior` | 0.1 | probability that a term belongs, before the data are seen | (0, 1) |
 /// | `seed` | 0 | of the inclusion probabilities, and of sampled gates | |
-/// | `criterion` | validation | what a law is judged by: validation or likelihood | |
+/// | `criterion` | likelihood; validation where another method, a threshold or statistics without samples of rows leave no other | what a law is judged by: likelihood, validation or bic. With `terms` or `lambda` the terms are chosen by these | |
 /// | `data` | | the measurements and the meaning of their columns | see [`DataSettings`] |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -133,12 +150,14 @@ impl std::fmt::Display for Criterion {
 pub struct FitSettings {
     #[serde(with = "crate::text")]
     pub method: Choice,
-    pub lambda: Option<f64>,
-    pub terms: Option<usize>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lambda: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub terms: Vec<usize>,
+    pub threshold: Option<f64>,
     pub prior: f64,
     pub seed: u64,
-    #[serde(default)]
-    pub criterion: Criterion,
+    pub criterion: Option<Criterion>,
     pub data: DataSettings,
 }
 
@@ -146,11 +165,12 @@ impl Default for FitSettings {
     fn default() -> Self {
         FitSettings {
             method: Choice::ByStatistics(Method::Exact),
-            lambda: None,
-            terms: None,
+            lambda: Vec::new(),
+            terms: Vec::new(),
+            threshold: None,
             prior: 0.1,
             seed: 0,
-            criterion: Criterion::default(),
+            criterion: None,
             data: DataSettings::default(),
         }
     }
@@ -170,36 +190,87 @@ impl FitSettings {
 
     /// Mistakes are found before anything is done.
     pub fn check(&self) -> Result<()> {
-        if self.terms.is_some() && self.lambda.is_some() {
+        if !self.terms.is_empty() && !self.lambda.is_empty() {
             return Err(Error::Settings(
                 "both a number of terms and a price of a term were given; one of them is enough",
             ));
+        }
+        self.check_threshold()?;
+        // Statistics have names of their own.
+        let targets = self.data.equations();
+        if !targets.is_empty() {
+            self.rules(targets)?;
         }
         if !(self.prior > 0.0 && self.prior < 1.0) {
             let expected = "a probability strictly between 0 and 1";
             return Err(Error::setting("prior", self.prior, expected));
         }
-        if self.criterion == Criterion::Likelihood {
-            if self.rule() != Rule::OneStandardError {
-                return Err(Error::Settings(
-                    "a law is chosen by its likelihood, or by a number or a price of terms: not by both",
-                ));
-            }
-            if self.data.dynamics == Kind::Discrete || !self.data.inputs.is_empty() {
-                return Err(Error::Settings(
-                    "the likelihood of the measurements judges laws of rates of change only: leave the criterion out here",
-                ));
-            }
+        let sizes = !self.terms.is_empty() || !self.lambda.is_empty();
+        if self.criterion == Some(Criterion::Bic) && sizes {
+            return Err(Error::Settings(
+                "a law is chosen by BIC, or by a number or a price of terms: not by both",
+            ));
         }
         files::to_toml(self).map(drop)
     }
 
-    /// How one law of the path is chosen.
-    pub fn rule(&self) -> Rule {
-        match (self.terms, self.lambda) {
-            (Some(terms), _) => Rule::Terms(terms),
-            (None, Some(lambda)) => Rule::Lambda(lambda),
-            (None, None) => Rule::OneStandardError,
+    /// A threshold is for one method, and leaves nothing to choose.
+    fn check_threshold(&self) -> Result<()> {
+        let Some(threshold) = self.threshold else {
+            return Ok(());
+        };
+        if self.method != Choice::ByStatistics(Method::Stlsq) {
+            let expected = format!(
+                "a threshold is for the method stlsq, and the method is {}",
+                self.method
+            );
+            return Err(Error::setting("threshold", threshold, expected));
+        }
+        if !(threshold >= 0.0 && threshold.is_finite()) {
+            let expected = "it must be finite and not negative";
+            return Err(Error::setting("threshold", threshold, expected));
+        }
+        let chosen = !self.terms.is_empty() || !self.lambda.is_empty();
+        if chosen || !matches!(self.criterion, None | Some(Criterion::Validation)) {
+            return Err(Error::Settings(
+                "a threshold leaves one law, so that there is nothing to choose: leave the number and the price of terms, and the criterion, out",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The criterion, where it was not said: the likelihood, unless another method than ours has its own idea of a law.
+    fn criterion(&self) -> Criterion {
+        let ours = self.method == Choice::ByStatistics(Method::Exact) && self.threshold.is_none();
+        self.criterion.unwrap_or(match ours {
+            true => Criterion::Likelihood,
+            false => Criterion::Validation,
+        })
+    }
+
+    /// How one law of the path of each target is chosen.
+    pub fn rules(&self, targets: &[String]) -> Result<Vec<Rule>> {
+        let usual = match (self.threshold, self.criterion) {
+            (Some(_), _) => Rule::Only,
+            (None, Some(Criterion::Bic)) => Rule::Bic,
+            (None, _) => Rule::OneStandardError,
+        };
+        let terms = self.terms.iter().copied().map(Rule::Terms);
+        let prices = self.lambda.iter().copied().map(Rule::Lambda);
+        let rules: Vec<Rule> = terms.chain(prices).collect();
+        match rules.len() {
+            0 => Ok(vec![usual; targets.len()]),
+            1 => Ok(vec![rules[0]; targets.len()]),
+            n if n == targets.len() => Ok(rules),
+            n => Err(Error::Unsuitable(format!(
+                "{} for {} ({}): give one for each, or one for all",
+                match self.terms.is_empty() {
+                    true => counted(n, "price") + " of a term",
+                    false => counted(n, "number") + " of terms",
+                },
+                counted(targets.len(), "equation"),
+                listed(targets)
+            ))),
         }
     }
 
@@ -210,11 +281,6 @@ impl FitSettings {
         let given = self.given_evidence()?;
         if given.is_empty() {
             return self.fit_source(Source::Files(&self.data.files), observer);
-        }
-        if self.criterion == Criterion::Likelihood {
-            return Err(Error::Settings(
-                "the likelihood needs the measurements themselves; statistics do not have them: leave the criterion out, or fit the files",
-            ));
         }
         if self.method == Choice::Sampled {
             return Err(Error::Settings(
@@ -241,12 +307,8 @@ impl FitSettings {
             Choice::Sampled => Some(sampled_rows(&prepared)?),
             Choice::ByStatistics(_) => None,
         };
-        let judged = self.criterion == Criterion::Likelihood
-            && prepared.question.dynamics == Dynamics::Continuous;
-        let measured = judged
-            .then(|| likelihood::Measured::new(&prepared, observer))
-            .transpose()?;
-        choose::discover(self, vec![evidence], rows, measured.as_ref(), observer)
+        let seen = Seen::new(&prepared)?;
+        choose::discover(self, vec![evidence], rows, Some(&seen), observer)
     }
 
     /// The statistics that the files hold, if they do.
@@ -278,6 +340,7 @@ impl FitSettings {
         }
         for (file, evidence) in rest {
             let same = evidence.library == first.library
+                && evidence.libraries == first.libraries
                 && evidence.inputs == first.inputs
                 && evidence.targets == first.targets
                 && evidence.dynamics == first.dynamics;
@@ -332,13 +395,4 @@ fn read_evidence(file: &Path) -> Result<Option<Evidence>> {
         )
     })?;
     Ok(Some(evidence))
-}
-
-/// What a fit works on: statistics of training, validation and all rows.
-struct Material {
-    features: Features,
-    train: Statistics,
-    validation: Vec<Statistics>,
-    all: Statistics,
-    floors: Vec<f64>,
 }

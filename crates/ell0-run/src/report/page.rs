@@ -147,7 +147,7 @@ impl Section {
                 continue;
             };
             // The clips of two drawings must not share a name, or one cuts the other.
-            let own = format!("{}-clip-", self.drawings);
+            let own = format!("own-{}-clip-", self.drawings);
             let chart = chart
                 .replace("id=\"clip-", &format!("id=\"{own}"))
                 .replace("url(#clip-", &format!("url(#{own}"));
@@ -213,13 +213,10 @@ impl Page {
                 }
                 begun += 1;
             }
-            let mut html = section.html.clone();
-            for drawing in 0..section.drawings {
-                let (own, unique) = (format!("{drawing}-clip-"), format!("s{k}-{drawing}-clip-"));
-                html = html
-                    .replace(&format!("id=\"{own}"), &format!("id=\"{unique}"))
-                    .replace(&format!("url(#{own}"), &format!("url(#{unique}"));
-            }
+            let html = section
+                .html
+                .replace("id=\"own-", &format!("id=\"s{k}-"))
+                .replace("url(#own-", &format!("url(#s{k}-"));
             page += &format!(
                 "<section>\n<h2>{}</h2>\n{html}</section>\n",
                 escaped(&section.heading)

@@ -1,0 +1,77 @@
+//! Laws as they were chosen on the path, and as the measurements have them.
+
+use ell0::{
+    dictionary::{Line, Path},
+    equation::DictionaryTarget,
+};
+use ell0_data::evidence::Evidence;
+
+use super::{
+    FitSettings, Judgement, Material, PathLine, likelihood::FromPath, measured::Measured, plain,
+};
+use crate::error::Result;
+
+/// The laws of all targets.
+pub(super) struct Laws {
+    pub laws: Vec<DictionaryTarget>,
+    /// What the measurements say of them, if they were asked.
+    pub judgement: Option<Judgement>,
+    /// Covariance of the coefficients that are not 0, law after law; none if it is not known.
+    pub covariance: Option<Vec<f64>>,
+}
+
+impl Laws {
+    /// Chooses by the likelihood of the measurements, beginning with the laws of the path.
+    pub fn judge(
+        &mut self,
+        settings: &FitSettings,
+        evidence: &[Evidence],
+        material: &Material,
+        paths: &[Path],
+        chosen: &[Line],
+    ) -> Result<()> {
+        // A number or a price of terms decides on the terms; the measurements have the coefficients.
+        let search = settings.terms.is_empty() && settings.lambda.is_empty();
+        if plain::is_for(&evidence[0]) {
+            let judged = plain::judge(self, evidence, material, paths, search)?;
+            self.judgement = Some(judged);
+            return Ok(());
+        }
+        self.judgement = Some(Judgement::no_law(self.laws.len()));
+        let Some(measured) = Measured::of(evidence) else {
+            return Ok(());
+        };
+        let found = measured.law(&FromPath {
+            features: &material.features,
+            paths,
+            chosen,
+            allowed: &material.allowed,
+            search,
+        })?;
+        let Some(found) = found else { return Ok(()) };
+        for (law, equation) in self.laws.iter_mut().zip(&found.law.equations) {
+            law.coefficients.fill(0.0);
+            let mut errors = vec![0.0; law.coefficients.len()];
+            let terms = equation.support.iter().zip(&equation.coefficients);
+            for ((j, c), error) in terms.zip(&equation.errors) {
+                law.coefficients[*j] = *c;
+                errors[*j] = *error;
+            }
+            law.errors = Some(errors);
+            let known = !equation.probabilities.is_empty();
+            law.probabilities = known.then(|| equation.probabilities.clone());
+        }
+        self.judgement = Some(found.judgement);
+        self.covariance = Some(found.law.covariance).filter(|c| !c.is_empty());
+        Ok(())
+    }
+
+    /// Marks the law on the path of each target that has as many terms as the one that was chosen.
+    pub fn mark(&self, path: &mut [PathLine]) {
+        for law in &self.laws {
+            let size = law.coefficients.iter().filter(|c| **c != 0.0).count();
+            let own = path.iter_mut().filter(|l| l.target == law.target);
+            own.for_each(|line| line.chosen = line.terms == size);
+        }
+    }
+}

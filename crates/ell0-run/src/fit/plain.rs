@@ -1,0 +1,203 @@
+//! Laws of rows that stand by themselves (regressions, laws of the next row, rates of change that are columns) by the Gaussian likelihood of their targets.
+
+use ell0::{
+    dictionary::{Path, PathConfig, Statistics, standard_errors},
+    equation::Dynamics,
+    features::Features,
+};
+use ell0_data::{derivative::Derivative, evidence::Evidence, windows::Piece};
+
+use super::{
+    Judgement, Material,
+    judgement::{Judged, Pattern, Verdict},
+    laws::Laws,
+    material::NEGLIGIBLE,
+    outside::others,
+};
+use crate::error::{Error, Result};
+
+/// A law that leaves so small a share of a target's deviation explains all there is.
+const ALL: f64 = 1e-3;
+
+/// A law with a smaller R² is none.
+const NOTHING: f64 = 0.3;
+
+/// A pattern must raise the evidence by so much to be told.
+const TELLING: f64 = 10.0;
+
+/// Whether the rows of evidence stand by themselves.
+pub(super) fn is_for(evidence: &Evidence) -> bool {
+    evidence.dynamics != Dynamics::Continuous || evidence.derivative == Derivative::Given
+}
+
+/// 2 ln of the number of choices of so many terms.
+fn ways(choices: usize, terms: usize) -> f64 {
+    let m = choices.max(terms) as f64;
+    let each = (0..terms).map(|k| ((m - k as f64) / (k as f64 + 1.0)).ln());
+    2.0 * each.sum::<f64>()
+}
+
+/// Chooses among the laws of each path, and finds errors and verdicts.
+pub(super) fn judge(
+    laws: &mut Laws,
+    evidence: &[Evidence],
+    material: &Material,
+    paths: &[Path],
+    search: bool,
+) -> Result<Judgement> {
+    let (all, features) = (&material.all, &material.features);
+    let samples = Rows::new(evidence, features)?;
+    let mut judgement = Judgement {
+        windows: 0,
+        rows: 0,
+        outliers: 0,
+        left_out: Vec::new(),
+        equations: Vec::new(),
+    };
+    for (target, (law, path)) in laws.laws.iter_mut().zip(paths).enumerate() {
+        let spread = spread(all, target)?;
+        if search {
+            let supports = path.lines().iter().map(|l| l.support.clone()).collect();
+            let config = PathConfig::default();
+            let lines = Path::of_supports(all, &[target], &[], &config, supports)?;
+            let rows = all.effective_rows();
+            let choices = material.allowed[target].len();
+            let nothing = all.mean_squared_error(target, &vec![0.0; features.len()])?;
+            let score = |error: f64, terms: usize| {
+                let error = error.max(NEGLIGIBLE * nothing).max(f64::MIN_POSITIVE);
+                rows * error.ln() + terms as f64 * rows.ln() + ways(choices, terms)
+            };
+            let best = lines.lines().iter().min_by(|a, b| {
+                let of = |l: &ell0::dictionary::Line| score(l.train_error, l.terms);
+                of(a).total_cmp(&of(b))
+            });
+            let best = best.ok_or(Error::Settings("there is no law"))?;
+            law.coefficients.clone_from(&best.coefficients);
+        }
+        let support: Vec<usize> = (0..features.len())
+            .filter(|j| law.coefficients[*j] != 0.0)
+            .collect();
+        // With too few rows there are none.
+        law.errors = standard_errors(all, target, &support).ok().map(|own| {
+            let mut errors = vec![0.0; features.len()];
+            support.iter().zip(own).for_each(|(j, e)| errors[*j] = e);
+            errors
+        });
+        let left = all.mean_squared_error(target, &law.coefficients)?;
+        let validated = path.lines().iter().find(|l| l.support == support);
+        let held_out = validated.and_then(|l| l.validation_error);
+        let r2 = held_out.filter(|_| spread > 0.0).map(|e| 1.0 - e / spread);
+        let noise_left = (left / spread.max(f64::MIN_POSITIVE)).sqrt();
+        let pattern = match noise_left > ALL {
+            true => samples.pattern(target, &support)?,
+            false => None,
+        };
+        judgement.equations.push(Judged {
+            noise_left,
+            noise_measured: None,
+            r2,
+            verdict: match &pattern {
+                _ if noise_left.powi(2) > 1.0 - NOTHING => Verdict::NoLaw,
+                Some(_) => Verdict::Partly,
+                None => Verdict::Explained,
+            },
+            pattern,
+            alternatives: Vec::new(),
+        });
+    }
+    Ok(judgement)
+}
+
+/// Mean square of a target about its mean; about 0, if the library has no constant.
+fn spread(all: &Statistics, target: usize) -> Result<f64> {
+    let constant = all.features().iter().position(|name| name == "1");
+    let support = constant.into_iter().collect();
+    let path = Path::of_supports(all, &[target], &[], &PathConfig::default(), vec![support])?;
+    let line = path.lines().last();
+    Ok(line.map_or(0.0, |line| line.train_error))
+}
+
+/// Rows of the samples: the terms of the library and others, and the targets.
+struct Rows {
+    statistics: Statistics,
+    /// Names of the others, which come after those of the library.
+    library: usize,
+}
+
+impl Rows {
+    fn new(evidence: &[Evidence], features: &Features) -> Result<Self> {
+        let first = &evidence[0];
+        let (n, targets) = (first.inputs.len(), first.targets.len());
+        let pieces: Vec<&Piece> = evidence.iter().flat_map(|e| &e.samples).collect();
+        let next = first.dynamics == Dynamics::Discrete;
+        // Column after column: inputs and targets of each row.
+        let (mut x, mut y) = (vec![Vec::new(); n], vec![Vec::new(); targets]);
+        for piece in pieces {
+            let width = piece.width();
+            let rows = piece.rows() - usize::from(next);
+            for row in 0..rows {
+                let values = &piece.values[row * width..][..width];
+                let after = match next {
+                    true => &piece.values[(row + 1) * width..][..targets],
+                    false => &values[n..],
+                };
+                x.iter_mut().zip(values).for_each(|(x, v)| x.push(*v));
+                y.iter_mut().zip(after).for_each(|(y, v)| y.push(*v));
+            }
+        }
+        let extended = others(features, n, |term| {
+            let rows = x.first().map_or(0, Vec::len);
+            let mut row = vec![0.0; n + 1];
+            (0..rows).all(|k| {
+                row.iter_mut().zip(&x).for_each(|(out, x)| *out = x[k]);
+                term.apply(&row).abs() < super::outside::LARGEST
+            })
+        })?;
+        // Time is no input here.
+        let library = features.len();
+        let names = extended.names().to_vec();
+        let mut statistics = Statistics::new(names, first.targets.clone())?;
+        let rows = x.first().map_or(0, Vec::len);
+        if rows > 0 {
+            let phi = extended.evaluate(&x.concat())?;
+            statistics.push(&phi, &y.concat(), rows)?;
+        }
+        Ok(Rows {
+            statistics,
+            library,
+        })
+    }
+
+    /// The term outside of the library that would take away most of what a law leaves, if the evidence says that it takes something.
+    fn pattern(&self, target: usize, support: &[usize]) -> Result<Option<Pattern>> {
+        let names = self.statistics.features();
+        let rows = self.statistics.effective_rows();
+        if rows <= support.len() as f64 + 2.0 {
+            return Ok(None);
+        }
+        let error = |support: Vec<usize>| -> Result<f64> {
+            let config = PathConfig::default();
+            let path = Path::of_supports(&self.statistics, &[target], &[], &config, vec![support])?;
+            Ok(path.lines().last().map_or(0.0, |l| l.train_error))
+        };
+        let before = error(support.to_vec())?;
+        if before <= 0.0 {
+            return Ok(None);
+        }
+        let mut best: Option<Pattern> = None;
+        for j in self.library..names.len() {
+            let after = error(support.iter().copied().chain([j]).collect())?;
+            let share = 1.0 - after / before;
+            let gain = -rows * (after / before).max(1e-300).ln();
+            let price = rows.ln() + 2.0 * ((names.len() - self.library) as f64).ln();
+            let telling = gain > price + TELLING;
+            if telling && best.as_ref().is_none_or(|b| share > b.share) {
+                best = Some(Pattern {
+                    term: names[j].clone(),
+                    share,
+                });
+            }
+        }
+        Ok(best)
+    }
+}
