@@ -69,6 +69,10 @@ const NOISY: f64 = 6.0;
 /// And this share of the state's spread: smaller ones do no harm.
 const HARMFUL: f64 = 1e-3;
 
+/// Where a state moves by more than this share of its spread from row to row, its own turns look like spikes: then only what is so many times its spread away from all is one.
+const FAST: f64 = 0.15;
+const GROSS: f64 = 10.0;
+
 /// More than this share of all rows are no accidents, but what the data are.
 const ACCIDENTS: f64 = 0.05;
 
@@ -113,6 +117,8 @@ pub(crate) struct Scale {
     pub spread: f64,
     /// A usual difference between neighbours.
     pub step: f64,
+    /// The value in the middle.
+    pub middle: f64,
 }
 
 /// Looks at runs as they go by.
@@ -136,7 +142,10 @@ pub(crate) struct Scanner {
 /// A state as long as it keeps its value.
 #[derive(Clone, Debug, Default)]
 struct Quiet {
+    /// Rows that have the value of the one before.
     rows: u64,
+    /// Where the first row of that value stands.
+    place: String,
     /// Pairs of equal neighbours outside of long stretches.
     pairs: u64,
 }
@@ -203,6 +212,9 @@ impl Scanner {
                 let column = &self.columns[1 + state];
                 let (before, now) = (column[k - 1], column[k]);
                 if now == before {
+                    if self.quiet[state].rows == 0 {
+                        self.quiet[state].place = self.place(k - 1);
+                    }
                     self.quiet[state].rows += 1;
                 } else if self.quiet[state].rows > 0 {
                     self.moves(state, k, (now - before).abs());
@@ -219,13 +231,11 @@ impl Scanner {
             return;
         }
         let rows = equal + 1;
-        // It may have begun before what is still remembered.
-        let begin = (row as u64).saturating_sub(rows) as usize;
         let still = Still {
             row: self.first + row as u64 - rows,
             rows,
             state,
-            place: self.place(begin),
+            place: self.quiet[state].place.clone(),
             value: self.columns[1 + state][row - 1],
         };
         self.still.push((still, jump));
@@ -287,7 +297,9 @@ impl Scanner {
         let harmful = |spike: &Spike| {
             let scale = &scales[spike.state];
             let off = (spike.value - spike.expected).abs();
-            off > NOISY * scale.noise && off > HARMFUL * scale.spread
+            let fast = scale.step > FAST * scale.spread;
+            let gross = (spike.value - scale.middle).abs() > GROSS * scale.spread;
+            off > NOISY * scale.noise && off > HARMFUL * scale.spread && (gross || !fast)
         };
         self.spikes.retain(harmful);
         self.spikes.sort_by_key(|s| (s.row, s.state));
@@ -585,6 +597,7 @@ mod tests {
         assert_eq!(found.still.len(), 1);
         let Still { row, rows, .. } = found.still[0];
         assert_eq!((row, rows), (1000, 60));
+        assert_eq!(found.still[0].place, "row 1001 of frame 1");
         // At rest, without noise: nothing is wrong.
         let rest: Vec<f64> = (0..3000)
             .map(|k| f64::from((600 - k).max(0)) * 0.01)

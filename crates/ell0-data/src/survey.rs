@@ -229,6 +229,7 @@ impl Scale {
             noise: Differences::new(time, series, 8).typical(),
             spread: median(series.iter().map(|x| (x - middle).abs()).collect()) / 0.6745,
             step: median(series.windows(2).map(|x| (x[1] - x[0]).abs()).collect()),
+            middle,
         }
     }
 }

@@ -109,7 +109,7 @@ fn judgement(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
 /// Outliers that are told one by one.
 const TOLD: usize = 3;
 
-/// Measurements that were left out because they are far off what something else says.
+/// Measurements that were left out because they are far off what something else says, or their neighbours.
 fn outliers(out: &mut impl Write, all: u64, what: &str, told: &[Outlier]) -> anyhow::Result<()> {
     if all == 0 {
         return Ok(());
@@ -128,9 +128,14 @@ fn outliers(out: &mut impl Write, all: u64, what: &str, told: &[Outlier]) -> any
     if more > 0 {
         told.push(format!("and {more} more"));
     }
-    let (is, was) = match all {
-        1 => ("value is", "it was"),
-        _ => ("values are", "they were"),
+    let (is, of, was) = match all {
+        1 => ("value is", "its", "it was"),
+        _ => ("values are", "their", "they were"),
+    };
+    let what = if what.is_empty() {
+        format!("{of} neighbours")
+    } else {
+        what.into()
     };
     writeln!(
         out,
@@ -171,7 +176,7 @@ fn blemishes(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
         .collect();
     let still: u64 = blemishes.still.iter().map(|s| s.rows).sum();
     let all = blemishes.values.saturating_sub(still);
-    outliers(out, all, "their neighbours", &spikes)?;
+    outliers(out, all, "", &spikes)?;
     for still in blemishes.still.iter().take(TOLD) {
         writeln!(
             out,

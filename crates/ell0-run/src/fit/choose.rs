@@ -133,8 +133,12 @@ pub(super) fn discover(
         .map(|l| l.lambda.unwrap_or(f64::INFINITY))
         .fold(f64::INFINITY, f64::min);
     let terms = model.equations().iter().map(|e| e.terms.len()).sum();
+    let mut data = DataSummary::new(&evidence, &material.all);
+    if let Some(judgement) = &judgement {
+        data.correct(judgement);
+    }
     Ok(Discovery {
-        data: DataSummary::new(&evidence, &material.all),
+        data,
         equations,
         selected: Selected {
             lambda: finite(smallest),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Criterion,
     followed::{self, Followed},
-    judgement::Judgement,
+    judgement::{Judged, Judgement, Verdict},
 };
 use crate::{error::Result, files};
 
@@ -224,6 +224,21 @@ impl DataSummary {
             coarse: dynamics == Dynamics::Continuous && coarse,
             derivatives,
             fitted_rows: all.rows(),
+        }
+    }
+}
+
+impl DataSummary {
+    /// What a law leaves that explains the measurements is a better measure of the noise than differences of neighbours, which leave movement, too.
+    pub(super) fn correct(&mut self, judgement: &Judgement) {
+        let explained = |e: &Judged| e.verdict == Verdict::Explained;
+        if self.dynamics == Dynamics::Continuous
+            && judgement.windows > 0
+            && judgement.equations.iter().all(explained)
+        {
+            let left = judgement.equations.iter().map(|e| e.noise_left);
+            self.noise = Some(left.fold(0.0, f64::max));
+            self.coarse = false;
         }
     }
 }

@@ -132,7 +132,8 @@ impl Judged {
             },
             Verdict::Partly => {
                 let noise = noise.map_or(String::new(), |noise| format!(", the noise is {noise}"));
-                let explained = percent(1.0 - self.noise_left.min(1.0).powi(2));
+                let explained = 1.0 - self.noise_left.min(1.0).powi(2);
+                let explained = percent(self.r2.map_or(explained, |r2| explained.min(r2.max(0.0))));
                 let pattern = self.pattern.as_ref().map_or(String::new(), |p| {
                     format!(" (what is left goes along with {})", p.term)
                 });
@@ -201,7 +202,7 @@ mod tests {
         };
         assert_eq!(
             judged.words(),
-            "explained to 99.88 %: 3.4 % of its deviation is left, the noise is 1.0 %; R² on held-out data 0.9987; the library may lack a term (what is left goes along with sin(theta))"
+            "explained to 99.87 %: 3.4 % of its deviation is left, the noise is 1.0 %; R² on held-out data 0.9987; the library may lack a term (what is left goes along with sin(theta))"
         );
         judged.verdict = Verdict::Explained;
         judged.noise_left = 0.0101;

@@ -10,7 +10,7 @@ use ell0::{
 };
 
 use super::{
-    judgement::Judgement,
+    judgement::{Judgement, Verdict},
     measured::{Measured, Measuring},
     verdict::{Grown, judge},
 };
@@ -23,8 +23,12 @@ const LONGEST: usize = 400;
 /// Windows of so many rows, or four times the first, are long enough to say that a law is followed.
 const LONG: usize = 100;
 
-/// A law that is right leaves as much in long windows as in short ones, up to this factor; one that is wrong, or chaotic, leaves more.
-const NO_WORSE: f64 = 1.15;
+/// A law that is right leaves as much in long windows as in short ones, up to this factor and so many standard errors of a mean square; one that is wrong, or lost in chaos, leaves more.
+const NO_WORSE: f64 = 1.04;
+const ERRORS: f64 = 3.0;
+
+/// A law that leaves so large a share of a state's deviation has left the measurements.
+const ASTRAY: f64 = 0.5;
 
 /// Times that the noise is measured anew by what a law leaves.
 const ROUNDS: usize = 6;
@@ -153,7 +157,8 @@ impl Measured {
             let longer_windows = self.windows(rows * GROWTH, &measuring.deviations, false)?;
             let near = self.go_on(&law, &windows, &longer_windows);
             let longer = likely_law(features, &longer_windows, candidates, &near, &config)?;
-            if longer.lost > 0 || longer.misfit > NO_WORSE * law.misfit.max(1.0) {
+            let usual = NO_WORSE + ERRORS * (2.0 / longer.freedom).sqrt();
+            if longer.lost > 0 || longer.misfit > usual * law.misfit.max(1.0) {
                 grown = rows >= LONG.max(GROWTH * self.first);
                 break;
             }
@@ -167,17 +172,23 @@ impl Measured {
         if law.lost > 0 {
             return Ok(None);
         }
-        let r2 = self.held_out(features, &law, &windows, &measuring, &config)?;
+        let (r2, parts) = self.held_out(features, &law, &windows, &measuring, &config)?;
         let grown = Grown {
             law: &law,
             windows: &windows,
             measuring: &measuring,
             grown,
             r2,
+            parts,
             config,
         };
         let judgement = judge(self, beginning, &grown)?;
-        Ok(Some(Found { law, judgement }))
+        // A law that has left the measurements altogether is none, and what it is fitted to is an accident.
+        let lost = judgement.equations.iter().any(|e| {
+            let noise = e.noise_measured.unwrap_or(0.0);
+            e.verdict == Verdict::NoLaw && e.noise_left > ASTRAY && noise < ASTRAY
+        });
+        Ok((!lost).then_some(Found { law, judgement }))
     }
 
     /// The best of the laws that some beginnings lead to in short windows, and the noise by what it leaves. Where there is but one beginning that was settled before, its terms stay.
@@ -272,7 +283,7 @@ impl Measured {
         })
     }
 
-    /// R² of each state in windows that are held out, each long enough for the states to move by their own deviation.
+    /// R² of each state in windows that are held out, each long enough for the states to move by their own deviation, and how many windows there are.
     fn held_out(
         &self,
         features: &Features,
@@ -280,13 +291,13 @@ impl Measured {
         windows: &[Window],
         measuring: &Measuring,
         config: &LikelihoodConfig,
-    ) -> Result<Option<Vec<f64>>> {
+    ) -> Result<(Option<Vec<f64>>, usize)> {
         let all: usize = self.pieces.iter().map(|p| p.rows()).sum();
         let moving = (2 * self.lag).clamp(self.first, LONG);
         // Five windows at least, so that one can be held out.
         let rows = moving.min(all / 5).max(4);
         let parts = self.windows(rows, &measuring.deviations, false)?;
         let near = self.go_on(law, windows, &parts);
-        Ok(held_out_r2(features, &parts, &near, config)?)
+        Ok((held_out_r2(features, &parts, &near, config)?, parts.len()))
     }
 }

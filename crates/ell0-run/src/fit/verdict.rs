@@ -17,12 +17,19 @@ use crate::error::Result;
 const ALIKE: f64 = 1.25;
 const ROUGH: f64 = 2.0;
 
+/// If less than this share of the noise is left, it was no noise.
+const MOVEMENT: f64 = 0.5;
+
 /// A law that leaves less than this share of a state's deviation explains all there is, where the noise itself is not known.
 const ALL: f64 = 1e-3;
 
 /// Residuals of neighbours go together by less than this, and by less than so many standard errors, if they are noise.
 const WHITE: f64 = 0.1;
 const ERRORS: f64 = 3.0;
+
+/// A law that explains to the noise misses held-out windows by no more than so many times what it leaves in those it was fitted to, where there are enough of them: one that has learned the noise by heart misses more.
+const BY_HEART: f64 = 3.0;
+const ENOUGH: usize = 10;
 
 /// A state of which so large a share of its deviation is left, or is noise, has no law.
 const NOTHING: f64 = 0.7;
@@ -37,8 +44,9 @@ pub(super) struct Grown<'a> {
     pub measuring: &'a Measuring,
     /// Whether it was followed through windows that are long.
     pub grown: bool,
-    /// Of each state on held-out windows.
+    /// Of each state on held-out windows, of so many.
     pub r2: Option<Vec<f64>>,
+    pub parts: usize,
     pub config: LikelihoodConfig,
 }
 
@@ -60,12 +68,15 @@ pub(super) fn judge(measured: &Measured, beginning: &FromPath, found: &Grown) ->
         }
         let left = (squares / count.max(1) as f64 / freedom).sqrt();
         let alike = ALIKE + ROUGH / (count.max(1) as f64).sqrt();
-        let known = measured.known[i] && noise > FINEST * scale;
+        // What a law leaves is a measure of the noise, too, and if it is far less, the other one was movement.
+        let known = measured.known[i] && noise > FINEST * scale && left > MOVEMENT * noise;
         let noise_alone = match known {
             true => left <= alike * noise,
             false => left <= ALL * scale || is_white(residuals, found.windows),
         };
         let r2 = found.r2.as_ref().map(|r2| r2[i]);
+        let missed = r2.map_or(0.0, |r2| (1.0 - r2).max(0.0).sqrt());
+        let by_heart = found.parts >= ENOUGH && missed > BY_HEART * (left / scale).max(ALL);
         let only_noise = known && noise > NOTHING * scale;
         let lost = left > NOTHING * scale || r2.is_some_and(|r2| r2 < 1.0 - NOTHING);
         let equation = &found.law.equations[i];
@@ -77,9 +88,9 @@ pub(super) fn judge(measured: &Measured, beginning: &FromPath, found: &Grown) ->
         });
         equations.push(Judged {
             noise_left: left / scale,
-            noise_measured: measured.known[i].then_some(noise / scale),
+            noise_measured: known.then_some(noise / scale),
             r2,
-            verdict: match noise_alone && found.grown {
+            verdict: match noise_alone && found.grown && !by_heart {
                 _ if only_noise => Verdict::NoLaw,
                 true => Verdict::Explained,
                 false if lost => Verdict::NoLaw,
