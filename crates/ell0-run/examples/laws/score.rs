@@ -49,6 +49,9 @@ pub struct Outcome {
     pub r2: Option<f64>,
     /// The same from the second initial state.
     pub r2_second: Option<f64>,
+    /// Intervals of 95 % of the coefficients, where the terms are right, and how many of them have the truth in them.
+    pub intervals: usize,
+    pub covered: usize,
     /// Verdicts on the equations; empty where there are none.
     pub verdicts: Vec<Verdict>,
     /// What is left of each state, and the noise by itself.
@@ -106,6 +109,8 @@ pub fn run(
         coefficient_error: None,
         r2: None,
         r2_second: None,
+        intervals: 0,
+        covered: 0,
         verdicts: Vec::new(),
         left: Vec::new(),
         error: None,
@@ -135,11 +140,24 @@ pub fn run(
             .map(|e| (e.noise_left, e.noise_measured))
             .collect();
     }
+    let errors = errors(&found, &features, &case.units);
     let found = coefficients(&found, &features, &case.units)?;
     let model = model(&found, &features)?;
     if let Some(truth) = &truth {
         let error = largest_error(&found, truth);
         outcome.exact = Some(error.is_some());
+        if error.is_some() {
+            let pairs = found.iter().zip(truth).zip(&errors);
+            for ((found, truth), errors) in pairs {
+                let truth: BTreeMap<_, _> = truth.iter().copied().collect();
+                for (k, value) in found {
+                    if let (Some(truth), Some(error)) = (truth.get(k), errors.get(k)) {
+                        outcome.intervals += 1;
+                        outcome.covered += usize::from((value - truth).abs() <= 1.96 * error);
+                    }
+                }
+            }
+        }
         outcome.coefficient_error = error;
     }
     let follows = |clean: &Run| {
@@ -183,6 +201,24 @@ fn coefficients(
         laws.push(law);
     }
     Ok(laws)
+}
+
+/// The standard errors of coefficients, by the number of the term, in the system's own units.
+fn errors(found: &Discovery, features: &Features, units: &[f64]) -> Vec<BTreeMap<usize, f64>> {
+    let number = |name: &str| features.names().iter().position(|n| n == name);
+    let equations = found.equations.iter().zip(units);
+    equations
+        .map(|(equation, unit)| {
+            let terms = equation.terms.iter();
+            terms
+                .filter_map(|term| {
+                    let k = number(&term.feature)?;
+                    let scale = scale(&features.terms()[k], units) / unit;
+                    Some((k, term.error? * scale.abs()))
+                })
+                .collect()
+        })
+        .collect()
 }
 
 /// Π uᵉ: how much a term grows when each input is multiplied by its unit. Only powers do so; other functions are left alone, and have the unit 1.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use ell0_run::Verdict;
+
 use crate::{score::Outcome, study::Study};
 
 /// Everything that is to be read: tables, then each failure.
@@ -76,8 +78,8 @@ fn runs(outcomes: &[Outcome]) -> String {
 /// How many laws have exactly the right terms, and how good their coefficients are.
 fn structure(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
-        "| data | noise | laws sought | exact terms | median of their largest coefficient errors | R² > 0.9 on the run | second | aborts | seconds |\n\
-         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+        "| data | noise | laws sought | exact terms | median of their largest coefficient errors | truth within 95 % intervals | false alarms | R² > 0.9 on the run | second | aborts | seconds |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
     );
     for ((variant, level), group) in grouped(outcomes, setting) {
         let mut errors: Vec<f64> = group.iter().filter_map(|o| o.coefficient_error).collect();
@@ -88,10 +90,12 @@ fn structure(outcomes: &[Outcome]) -> String {
         };
         let _ = writeln!(
             text,
-            "| {variant} | {} | {} | {} | {median} | {} | {} | {} | {:.1} |",
+            "| {variant} | {} | {} | {} | {median} | {} | {} | {} | {} | {} | {:.1} |",
             percent(level),
             group.len(),
             count(&group, |o| o.exact == Some(true)),
+            coverage(&group),
+            alarms(&group),
             count(&group, Outcome::on_run),
             count(&group, Outcome::on_second),
             count(&group, |o| o.error.is_some()),
@@ -99,6 +103,26 @@ fn structure(outcomes: &[Outcome]) -> String {
         );
     }
     text
+}
+
+/// The share of coefficients whose intervals have the truth in them, of laws with the right terms.
+fn coverage(group: &[&Outcome]) -> String {
+    let covered: usize = group.iter().map(|o| o.covered).sum();
+    match group.iter().map(|o| o.intervals).sum::<usize>() {
+        0 => "–".into(),
+        all => format!("{:.1} % of {all}", 100.0 * covered as f64 / all as f64),
+    }
+}
+
+/// Equations with the right terms that are not said to be explained.
+fn alarms(group: &[&Outcome]) -> String {
+    let right = group.iter().filter(|o| o.exact == Some(true));
+    let verdicts: Vec<_> = right.flat_map(|o| &o.verdicts).collect();
+    let wrong = verdicts.iter().filter(|v| ***v != Verdict::Explained);
+    match verdicts.len() {
+        0 => "–".into(),
+        all => format!("{} of {all}", wrong.count()),
+    }
 }
 
 /// Exact terms, system by system.
