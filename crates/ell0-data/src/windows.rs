@@ -100,6 +100,9 @@ const ROWS: u64 = 400;
 /// Rows in all.
 const MOST: usize = 4000;
 
+/// Values in all that laws are judged by.
+const VALUES: usize = 16_000;
+
 /// A piece, and whether it goes on where the one before it ended.
 #[derive(Debug)]
 struct Chunk {
@@ -217,11 +220,17 @@ impl Sampler {
     }
 }
 
-/// Pieces of several samples together: as many rows as one sample has, of each sample its share.
+/// Pieces of several samples together: as many rows as one sample has, of each sample its share; fewer of long rows, for it is values that count.
 #[must_use]
 pub fn bounded(pieces: Vec<Piece>) -> Vec<Piece> {
     let rows: usize = pieces.iter().map(Piece::rows).sum();
-    let share = (MOST as f64 / rows.max(1) as f64).min(1.0);
+    let width = pieces.first().map_or(1, Piece::width).max(1);
+    let most = MOST.min(VALUES / width).max(ROWS as usize);
+    let pieces: Vec<Piece> = match rows > most {
+        true => pieces.iter().flat_map(|p| p.parts(ROWS as usize)).collect(),
+        false => pieces,
+    };
+    let share = (most as f64 / rows.max(1) as f64).min(1.0);
     let mut due = 1.0 - share;
     let stays = |_: &Piece| {
         due += share;

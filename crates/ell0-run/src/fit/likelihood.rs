@@ -1,5 +1,7 @@
 //! The law that the measurements themselves ask for, from those of the path.
 
+use std::cell::Cell;
+
 use ell0::{
     dictionary::{Line, Path},
     features::Features,
@@ -11,7 +13,7 @@ use ell0::{
 
 use super::{
     judgement::{Judgement, Verdict},
-    measured::{Measured, Measuring},
+    measured::{FINEST, Measured, Measuring},
     verdict::{Grown, judge},
 };
 use crate::error::{Error, Result};
@@ -27,6 +29,10 @@ const LONG: usize = 100;
 const NO_WORSE: f64 = 1.04;
 const ERRORS: f64 = 3.0;
 
+fn usual_misfit(law: &LikelyLaw) -> f64 {
+    NO_WORSE + ERRORS * (2.0 / law.freedom).sqrt()
+}
+
 /// A law that leaves so large a share of a state's deviation has left the measurements.
 const ASTRAY: f64 = 0.5;
 
@@ -41,6 +47,9 @@ const BEYOND: usize = 8;
 
 /// Sizes up to which laws of the path are tried in the place of an equation, beyond the chosen one.
 const RIVALS: usize = 2;
+
+/// A beginning with more terms than this takes long, and is not tried if there is a law already that leaves nothing but noise.
+const MANY: usize = 100;
 
 /// A law with its judgement.
 pub(super) struct Found {
@@ -115,6 +124,39 @@ fn near(line: &Line) -> Terms {
     terms.map(|&j| (j, line.coefficients[j])).collect()
 }
 
+/// A search for laws that is bounded as a whole, however many questions it asks.
+struct Search<'a> {
+    features: &'a Features,
+    candidates: Candidates,
+    /// Operations that are left.
+    left: Cell<u64>,
+}
+
+impl Search<'_> {
+    fn law(
+        &self,
+        windows: &[Window],
+        beginning: &Beginning,
+        config: &LikelihoodConfig,
+    ) -> Result<LikelyLaw> {
+        // Half of it is for looking for terms, half for following those that were found.
+        let (left, half) = (self.left.get(), LikelihoodConfig::default().most_work);
+        let config = match left > half {
+            true => LikelihoodConfig {
+                most_work: left - half,
+                ..*config
+            },
+            false => LikelihoodConfig {
+                most_work: left,
+                ..config.as_it_is()
+            },
+        };
+        let law = likely_law(self.features, windows, &self.candidates, beginning, &config)?;
+        self.left.set(self.left.get().saturating_sub(law.work));
+        Ok(law)
+    }
+}
+
 /// A law that the noise agrees with: what it leaves is as large as the noise that was measured by it.
 struct Settled {
     law: LikelyLaw,
@@ -131,17 +173,19 @@ impl Measured {
         }
         // Many laws are tried on some of the rows, and one of them on all.
         let starts = beginning.starts();
+        let search = Search {
+            features: beginning.features,
+            candidates: beginning.candidates(),
+            left: Cell::new(2 * LikelihoodConfig::default().most_work),
+        };
         let settled = match self.few() {
             Some(few) => {
-                let first = few.settled(beginning, starts, &few.first_noise(), false)?;
-                self.settled(
-                    beginning,
-                    vec![first.law.terms()],
-                    &first.measuring.noise,
-                    true,
-                )?
+                let noise = few.first_noise();
+                let first = few.settled(&search, beginning, starts, &noise, false)?;
+                let terms = vec![first.law.terms()];
+                self.settled(&search, beginning, terms, &first.measuring.noise, true)?
             }
-            None => self.settled(beginning, starts, &self.first_noise(), false)?,
+            None => self.settled(&search, beginning, starts, &self.first_noise(), false)?,
         };
         let Settled {
             mut law,
@@ -149,16 +193,13 @@ impl Measured {
             measuring,
             config,
         } = settled;
-        let candidates = &beginning.candidates();
-        let features = beginning.features;
         let mut rows = self.first;
         let mut grown = true;
         while rows < LONGEST && self.pieces.iter().any(|p| p.rows() > rows) {
             let longer_windows = self.windows(rows * GROWTH, &measuring.deviations, false)?;
             let near = self.go_on(&law, &windows, &longer_windows);
-            let longer = likely_law(features, &longer_windows, candidates, &near, &config)?;
-            let usual = NO_WORSE + ERRORS * (2.0 / longer.freedom).sqrt();
-            if longer.lost > 0 || longer.misfit > usual * law.misfit.max(1.0) {
+            let longer = search.law(&longer_windows, &near, &config)?;
+            if longer.lost > 0 || longer.misfit > usual_misfit(&longer) * law.misfit.max(1.0) {
                 grown = rows >= LONG.max(GROWTH * self.first);
                 break;
             }
@@ -167,12 +208,12 @@ impl Measured {
         }
         if rows == self.first {
             let near = self.go_on(&law, &windows, &windows);
-            law = likely_law(features, &windows, candidates, &near, &config)?;
+            law = search.law(&windows, &near, &config)?;
         }
-        if law.lost > 0 {
+        if law.lost > 0 || search.left.get() == 0 {
             return Ok(None);
         }
-        let (r2, parts) = self.held_out(features, &law, &windows, &measuring, &config)?;
+        let (r2, parts) = self.held_out(beginning.features, &law, &windows, &measuring, &config)?;
         let grown = Grown {
             law: &law,
             windows: &windows,
@@ -194,12 +235,12 @@ impl Measured {
     /// The best of the laws that some beginnings lead to in short windows, and the noise by what it leaves. Where there is but one beginning that was settled before, its terms stay.
     fn settled(
         &self,
+        search: &Search,
         from: &FromPath,
         starts: Vec<Vec<Terms>>,
         noise: &[Noise],
         settled_before: bool,
     ) -> Result<Settled> {
-        let (features, candidates) = (from.features, &from.candidates());
         let usual = LikelihoodConfig::default();
         let mut config = LikelihoodConfig {
             floor: self.floor(noise, usual.floor),
@@ -208,23 +249,30 @@ impl Measured {
         };
         let mut deviations = self.deviations(noise);
         let mut windows = self.windows(self.first, &deviations, false)?;
-        let search = from.search && !settled_before;
-        let trying = match search {
+        let free = from.search && !settled_before;
+        let trying = match free {
             false => config.as_it_is(),
             true => LikelihoodConfig {
                 look_around: false,
                 ..config
             },
         };
-        let mut laws = Vec::new();
+        let mut best: Option<LikelyLaw> = None;
+        let size = |law: &[Terms]| law.iter().map(Vec::len).sum::<usize>();
         for start in starts {
+            let explained = best.as_ref().is_some_and(|best| self.is_explained(best));
+            if explained && size(&start) > MANY {
+                continue;
+            }
             let start = Beginning {
-                rivals: if search { from.rivals() } else { Vec::new() },
+                rivals: if free { from.rivals() } else { Vec::new() },
                 ..Beginning::with(start)
             };
-            laws.push(likely_law(features, &windows, candidates, &start, &trying)?);
+            let law = search.law(&windows, &start, &trying)?;
+            if best.as_ref().is_none_or(|best| law.score < best.score) {
+                best = Some(law);
+            }
         }
-        let best = laws.into_iter().min_by(|a, b| a.score.total_cmp(&b.score));
         let mut law = best.ok_or(Error::Settings("there is no law to begin with"))?;
         let mut measuring = self.measured_by(&law, &windows, &deviations);
         for _ in 0..ROUNDS {
@@ -237,7 +285,7 @@ impl Measured {
                 floor: config.floor,
                 ..trying
             };
-            law = likely_law(features, &windows, candidates, &near, &config)?;
+            law = search.law(&windows, &near, &config)?;
             let before = measuring.noise;
             measuring = self.measured_by(&law, &windows, &deviations);
             if self.same(&before, &measuring.noise) {
@@ -250,6 +298,13 @@ impl Measured {
             measuring,
             config,
         })
+    }
+
+    /// Whether a law leaves no more than the noise that was measured without one.
+    fn is_explained(&self, law: &LikelyLaw) -> bool {
+        let mut noise = self.noise.iter().zip(&self.known).zip(&self.scales);
+        let known = noise.all(|((noise, known), scale)| *known || *noise <= FINEST * scale);
+        known && law.lost == 0 && law.misfit <= usual_misfit(law)
     }
 
     /// A law as a place to start from, in other windows of the same pieces: each begins where the law is at its first row.

@@ -105,7 +105,9 @@ impl Judge<'_> {
         rival.sort_by_key(|(j, _)| *j);
         let terms: Vec<usize> = rival.iter().map(|(j, _)| *j).collect();
         let own = now.supports.get(equation)?;
-        if terms == *own || terms.len() > own.len() {
+        // What lacks one of the terms that are there would have been found by dropping it.
+        let lacks_one = || terms.len() + 1 >= own.len() && terms.iter().all(|j| own.contains(j));
+        if terms.len() > own.len() || lacks_one() {
             return None;
         }
         let first: usize = now.supports[..equation].iter().map(Vec::len).sum();
@@ -279,5 +281,6 @@ fn law(judge: &Judge, now: &Judged, around: Option<&[Change]>) -> LikelyLaw {
         states,
         starts: fitted.starts.clone(),
         covariance,
+        work: judge.work.get(),
     }
 }

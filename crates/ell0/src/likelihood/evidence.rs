@@ -120,7 +120,11 @@ impl Judge<'_> {
         let flow = self.flow(&supports);
         let goal = rival.map_or(f64::INFINITY, |rival| self.goal(rival, &supports));
         let floor = self.config.floor.powi(2);
-        let until = Until { goal, floor };
+        let until = Until {
+            goal,
+            floor,
+            most_work: self.config.most_work.saturating_sub(self.work.get()),
+        };
         let fitted = fit(&flow, self.windows, starts, coefficients, until);
         self.done(&flow);
         Judged {

@@ -151,6 +151,8 @@ pub(super) struct Until {
     pub goal: f64,
     /// Mean squares below this are as good as none.
     pub floor: f64,
+    /// A fit that has taken so much work ends where it is.
+    pub most_work: u64,
 }
 
 /// Fits the coefficients of a flow to windows, from coefficients and starts that are near.
@@ -159,7 +161,11 @@ pub(super) fn fit(
     windows: &[Window],
     mut starts: Vec<Vec<f64>>,
     mut coefficients: Vec<f64>,
-    Until { goal, floor }: Until,
+    Until {
+        goal,
+        floor,
+        most_work,
+    }: Until,
 ) -> Fitted {
     let (n, p) = (starts.first().map_or(0, Vec::len), flow.coefficients());
     let every: Vec<usize> = (0..p).collect();
@@ -167,6 +173,9 @@ pub(super) fn fit(
     let mut damping = 1e-4;
     let mut whole = gather(flow, windows, &starts, &coefficients, &every);
     'steps: for _ in 0..ITERATIONS {
+        if flow.work() > most_work {
+            break;
+        }
         loop {
             let normal = reduced(&whole, n, p, &every, damping);
             let mut step = normal.gradient.clone();
@@ -193,7 +202,7 @@ pub(super) fn fit(
                 }
             }
             damping *= 10.0;
-            if damping > 1e8 {
+            if damping > 1e8 || flow.work() > most_work {
                 break 'steps;
             }
         }

@@ -24,8 +24,8 @@ pub(super) struct Flow {
     pub places: Vec<(usize, usize)>,
     /// Steps are as short as these errors of the states demand.
     tolerance: Vec<f64>,
-    /// Steps that were made so far, accepted or not.
-    steps: AtomicU64,
+    /// The work that was done so far, about as many operations.
+    work: AtomicU64,
 }
 
 /// Who goes along with a law through a window.
@@ -70,14 +70,29 @@ impl Flow {
                 .map(|(i, j)| (i, place(j)))
                 .collect(),
             tolerance,
-            steps: AtomicU64::new(0),
+            work: AtomicU64::new(0),
         }
     }
 
-    /// The work that was done so far: steps times the numbers that go along in each.
+    /// The work that was done so far, about as many operations.
     pub fn work(&self) -> u64 {
-        let numbers = self.states * (self.states + self.places.len()) + 10 * self.places.len();
-        self.steps.load(Ordering::Relaxed) * numbers as u64
+        self.work.load(Ordering::Relaxed)
+    }
+
+    /// Takes note of steps that were made, each with six looks at the terms and, at the most, two at their derivatives and a product of slopes.
+    fn stepped(&self, steps: usize) {
+        let (n, p) = (self.states, self.places.len());
+        let looks = 6 * self.terms.steps() + 2 * self.gradients.steps();
+        let each = 16 * looks + 8 * n * n * n + 2 * n * n * (n + p);
+        self.work
+            .fetch_add((steps * each) as u64, Ordering::Relaxed);
+    }
+
+    /// Takes note of the products of derivatives that were summed over so many rows.
+    pub fn summed(&self, rows: usize, of: usize) {
+        let (n, p) = (self.states, self.places.len());
+        let each = 2 * n * (n + p) * (n + of);
+        self.work.fetch_add((rows * each) as u64, Ordering::Relaxed);
     }
 
     /// Number of coefficients.
@@ -136,6 +151,8 @@ impl Flow {
                 );
                 let factor = (0.9 * error.max(1e-10).powf(-0.2)).clamp(0.2, 5.0);
                 if error <= 1.0 {
+                    // Inputs from outside have corners at rows, but no jumps.
+                    method.go_on();
                     companion.step(k, t, h, &x, &next);
                     std::mem::swap(&mut x, &mut next);
                     if last {
@@ -145,6 +162,8 @@ impl Flow {
                     }
                     t += h;
                     usual = h * factor;
+                } else {
+                    method.again();
                 }
                 h *= factor;
                 if h <= 1e-13 * (end - time[k]) {
@@ -153,11 +172,11 @@ impl Flow {
             }
             let sound = x.iter().all(|v| v.abs() < LARGEST);
             if !done || !sound || !companion.row(k + 1, &x) {
-                self.steps.fetch_add(steps as u64, Ordering::Relaxed);
+                self.stepped(steps);
                 return false;
             }
         }
-        self.steps.fetch_add(steps as u64, Ordering::Relaxed);
+        self.stepped(steps);
         true
     }
 }

@@ -10,7 +10,7 @@ use crate::features::Features;
 /// | `floor` | 0.01 | a law that is nearer to the measurements than so many deviations is near enough: no term is added to come nearer |
 /// | `most_changes` | 60 | terms that are dropped, added or put in another's place, at most; with 0 the terms stay and only their coefficients are found |
 /// | `look_around` | yes | whether laws one change away are looked at in the end, for probabilities and alternatives |
-/// | `most_work` | 2·10⁸ | steps times derivatives that are followed, after which no further change is tried: where a library does not have the law, terms could be added for a long time |
+/// | `most_work` | 1.5·10¹⁰ | about so many operations, after which no further change is tried, and no fit goes on: where a library does not have the law, terms could be added for a long time |
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the table above documents every field")]
 pub struct LikelihoodConfig {
@@ -40,7 +40,7 @@ impl Default for LikelihoodConfig {
             floor: 0.01,
             most_changes: 60,
             look_around: true,
-            most_work: 200_000_000,
+            most_work: 15_000_000_000,
         }
     }
 }
@@ -135,6 +135,8 @@ pub struct LikelyLaw {
     pub starts: Vec<Vec<f64>>,
     /// Covariance of all coefficients, equation after equation; empty if the measurements say nothing of some.
     pub covariance: Vec<f64>,
+    /// The work that it took, about as many operations.
+    pub work: u64,
 }
 
 impl LikelyLaw {

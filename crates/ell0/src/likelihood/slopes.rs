@@ -7,6 +7,7 @@ use super::{
     Window,
     flow::{Companion, Flow, Room},
 };
+use crate::simd;
 
 /// Sums over one window: the normal equations of its start and of the coefficients.
 #[derive(Clone, Debug)]
@@ -40,7 +41,8 @@ struct Summing<'a> {
     /// n × (n + p), row after row.
     slopes: Vec<f64>,
     next: Vec<f64>,
-    scaled: Vec<f64>,
+    /// Derivatives of residuals that are not in the sums yet, residual after residual.
+    waiting: Vec<f64>,
     before: Moment,
     middle: Moment,
     after: Moment,
@@ -54,6 +56,40 @@ struct Summing<'a> {
 
 /// What runs away has no slopes that mean anything.
 const STEEPEST: f64 = 1e8;
+
+/// Residuals whose products are summed at once, and sums that stay in registers meanwhile.
+const AT_ONCE: usize = 32;
+const LANES: usize = 16;
+
+/// Adds Σ gₐ g over the rows g of a block to a row of sums for each a.
+fn add_products(sums: &mut [f64], of: impl Iterator<Item = usize>, block: &[f64], width: usize) {
+    simd::vectorised(
+        #[inline(always)]
+        || {
+            for (out, a) in sums.chunks_exact_mut(width).zip(of) {
+                let (whole, rest) = out.as_chunks_mut::<LANES>();
+                let tail = whole.len() * LANES;
+                for (at, out) in whole.iter_mut().enumerate() {
+                    let mut sum = *out;
+                    for g in block.chunks_exact(width) {
+                        let factor = g[a];
+                        let own = &g[at * LANES..][..LANES];
+                        for lane in 0..LANES {
+                            sum[lane] = factor.mul_add(own[lane], sum[lane]);
+                        }
+                    }
+                    *out = sum;
+                }
+                for g in block.chunks_exact(width) {
+                    let (factor, own) = (g[a], &g[tail..][..rest.len()]);
+                    for lane in 0..rest.len() {
+                        rest[lane] = factor.mul_add(own[lane], rest[lane]);
+                    }
+                }
+            }
+        },
+    );
+}
 
 /// out = I + h·a·b, for square matrices.
 fn one_plus(h: f64, a: &[f64], b: &[f64], n: usize, out: &mut [f64]) {
@@ -88,6 +124,15 @@ impl Summing<'_> {
             let row = moment.jacobian[i * n..][..n].iter_mut();
             row.zip(&values[1..]).for_each(|(j, slope)| *j += c * slope);
         }
+    }
+
+    /// Products of the derivatives that wait go into the sums.
+    fn add_waiting(&mut self) {
+        let n = self.flow.states;
+        let width = n + self.flow.places.len();
+        let of = (0..n).chain(self.rows.iter().map(|a| n + a));
+        add_products(&mut self.sums.normal, of, &self.waiting, width);
+        self.waiting.clear();
     }
 
     /// Φ and Ψ of a step.
@@ -160,28 +205,30 @@ impl Companion for Summing<'_> {
         self.look(Which::Middle, row, &between, t + h / 2.0);
         self.between = between;
         self.ways(h);
-        for i in 0..n {
-            let out = &mut self.next[i * width..][..width];
-            out.fill(0.0);
-            for (l, before) in self.slopes.chunks_exact(width).enumerate() {
-                let phi = self.phi[i * n + l];
-                if phi != 0.0 {
-                    out.iter_mut()
-                        .zip(before)
-                        .for_each(|(out, s)| *out += phi * s);
+        let (phi, psi, slopes, places) = (&self.phi, &self.psi, &self.slopes, &self.flow.places);
+        let moments = (&self.before.values, &self.middle.values, &self.after.values);
+        let next = &mut self.next;
+        simd::vectorised(
+            #[inline(always)]
+            || {
+                for (i, out) in next.chunks_exact_mut(width).enumerate() {
+                    out.fill(0.0);
+                    let own = &phi[i * n..][..n];
+                    for (&phi, before) in own.iter().zip(slopes.chunks_exact(width)) {
+                        if phi != 0.0 {
+                            let both = out.iter_mut().zip(before);
+                            both.for_each(|(out, s)| *out = phi.mul_add(*s, *out));
+                        }
+                    }
+                    for (out, &(e, term)) in out[n..].iter_mut().zip(places) {
+                        let at = term * (1 + n);
+                        let (first, middle, last) = (moments.0[at], moments.1[at], moments.2[at]);
+                        let through = phi[i * n + e] * first + 4.0 * psi[i * n + e] * middle;
+                        *out += h / 6.0 * if i == e { through + last } else { through };
+                    }
                 }
-            }
-            for (out, &(e, term)) in out[n..].iter_mut().zip(&self.flow.places) {
-                let at = term * (1 + n);
-                let (first, middle, last) = (
-                    self.before.values[at],
-                    self.middle.values[at],
-                    self.after.values[at],
-                );
-                let through = self.phi[i * n + e] * first + 4.0 * self.psi[i * n + e] * middle;
-                *out += h / 6.0 * if i == e { through + last } else { through };
-            }
-        }
+            },
+        );
         std::mem::swap(&mut self.slopes, &mut self.next);
         std::mem::swap(&mut self.before, &mut self.after);
     }
@@ -202,25 +249,15 @@ impl Companion for Summing<'_> {
             let r = (y - x) * w;
             self.sums.squares += r * r;
             let own = &self.slopes[i * width..][..width];
-            self.scaled.clear();
-            self.scaled.extend(own.iter().map(|g| g * w));
-            let g = &self.scaled;
-            for ((gradient, diagonal), g) in self
-                .sums
-                .gradient
-                .iter_mut()
-                .zip(&mut self.sums.diagonal)
-                .zip(g)
-            {
+            let sums = self.sums.gradient.iter_mut().zip(&mut self.sums.diagonal);
+            for ((gradient, diagonal), g) in sums.zip(own) {
+                let g = g * w;
                 *gradient += g * r;
                 *diagonal += g * g;
+                self.waiting.push(g);
             }
-            let rows = (0..n).chain(self.rows.iter().map(|a| n + a));
-            for (out, a) in self.sums.normal.chunks_exact_mut(width).zip(rows) {
-                let ga = g[a];
-                if ga != 0.0 {
-                    out.iter_mut().zip(g).for_each(|(out, g)| *out += ga * g);
-                }
+            if self.waiting.len() >= AT_ONCE * width {
+                self.add_waiting();
             }
         }
         true
@@ -249,7 +286,7 @@ impl Flow {
             room: Room::new(self),
             next: slopes.clone(),
             slopes,
-            scaled: Vec::with_capacity(width),
+            waiting: Vec::with_capacity((AT_ONCE + 1) * width),
             before: Moment::default(),
             middle: Moment::default(),
             after: Moment::default(),
@@ -266,6 +303,8 @@ impl Flow {
             },
         };
         let followed = self.follow(window, start, coefficients, &mut summing);
+        summing.add_waiting();
+        self.summed(window.rows(), rows.len());
         (followed && summing.sums.squares.is_finite()).then_some(summing.sums)
     }
 }

@@ -29,6 +29,8 @@ pub struct DormandPrince {
     stages: Vec<f64>,
     at: Vec<f64>,
     error: Vec<f64>,
+    /// Whether the first rates of the next step are there already.
+    known: bool,
 }
 
 const NODES: [f64; 7] = [0.0, 0.2, 0.3, 0.8, 8.0 / 9.0, 1.0, 1.0];
@@ -78,14 +80,30 @@ impl DormandPrince {
             stages: vec![0.0; 7 * states],
             at: vec![0.0; states],
             error: vec![0.0; states],
+            known: false,
         }
+    }
+
+    /// The next step begins where the last one ended, and the law does not jump there: its first rates are the last ones of that step.
+    pub fn go_on(&mut self) {
+        self.stages.copy_within(6 * self.at.len().., 0);
+        self.known = true;
+    }
+
+    /// The next step begins where the last one began.
+    pub fn again(&mut self) {
+        self.known = true;
     }
 }
 
-/// Σ weight · rate of state `i` over the stages so far.
-fn combined(weights: &[f64], stages: &[f64], states: usize, i: usize) -> f64 {
-    let rates = stages.chunks_exact(states);
-    weights.iter().zip(rates).map(|(w, k)| w * k[i]).sum()
+/// Σ weight · rate over the stages so far, for every state.
+fn combine(weights: &[f64], stages: &[f64], out: &mut [f64]) {
+    out.fill(0.0);
+    for (w, rates) in weights.iter().zip(stages.chunks_exact(out.len())) {
+        for (out, rate) in out.iter_mut().zip(rates) {
+            *out += w * rate;
+        }
+    }
 }
 
 impl Method for DormandPrince {
@@ -98,18 +116,25 @@ impl Method for DormandPrince {
         next: &mut [f64],
     ) {
         let n = x.len();
+        if n == 0 {
+            return;
+        }
+        let known = std::mem::take(&mut self.known);
         for (stage, (node, weights)) in NODES.iter().zip(STAGES).enumerate() {
+            if stage == 0 && known {
+                continue;
+            }
             let (done, rest) = self.stages.split_at_mut(stage * n);
-            for i in 0..n {
-                self.at[i] = x[i] + h * combined(weights, done, n, i);
+            combine(weights, done, &mut self.at);
+            for (at, x) in self.at.iter_mut().zip(x) {
+                *at = x + h * *at;
             }
             law(&self.at, t + node * h, &mut rest[..n]);
         }
         // The last stage stands at the end of the step.
         next.copy_from_slice(&self.at);
-        for (i, error) in self.error.iter_mut().enumerate() {
-            *error = h * combined(&ERROR, &self.stages, n, i);
-        }
+        combine(&ERROR, &self.stages, &mut self.error);
+        self.error.iter_mut().for_each(|error| *error *= h);
     }
 }
 
