@@ -76,9 +76,7 @@ impl Discovery {
         if let Some(followed) = &self.followed {
             folder.put(followed::FILE, followed.table())?;
         }
-        for (name, figure) in self.figures() {
-            folder.draw(name, &figure)?;
-        }
+        folder.draw_all(&self.figures())?;
         folder.report(command)?;
         folder.finish()
     }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use ell0::checkpoint::{TEMPORARY, WholeFile, WholeFolder, clear_leftovers};
 use ell0_plot::Figure;
+use rayon::prelude::*;
 
 pub use lock::is_held;
 pub(crate) use lock::{LOCK, Lock, lock};
@@ -164,6 +165,20 @@ impl Folder {
     pub fn draw(&mut self, name: &str, figure: &Figure) -> Result<()> {
         self.write(&format!("{name}.svg"), figure.svg().as_bytes())?;
         self.write(&format!("{name}.png"), &figure.png(ZOOM)?)
+    }
+
+    /// Draws several figures side by side.
+    pub fn draw_all(&mut self, figures: &[(&str, Figure)]) -> Result<()> {
+        let drawn = figures.par_iter().map(|(_, figure)| {
+            let (svg, png) = rayon::join(|| figure.svg(), || figure.png(ZOOM));
+            Ok((svg, png?))
+        });
+        let drawn: Vec<(String, Vec<u8>)> = drawn.collect::<Result<_>>()?;
+        for ((name, _), (svg, png)) in figures.iter().zip(drawn) {
+            self.write(&format!("{name}.svg"), svg.as_bytes())?;
+            self.write(&format!("{name}.png"), &png)?;
+        }
+        Ok(())
     }
 
     fn write(&self, name: &str, content: &[u8]) -> Result<()> {

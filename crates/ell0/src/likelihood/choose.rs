@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use rayon::prelude::*;
+
 use super::{
     Beginning, Candidates, LikelihoodConfig, LikelyEquation, LikelyLaw, Terms, Window,
     evidence::{Judge, Judged},
@@ -253,7 +255,7 @@ fn law(judge: &Judge, now: &Judged, around: Option<&[Change]>) -> LikelyLaw {
             .map_or(f64::INFINITY, |v| v.sqrt())
     };
     let flow = judge.flow(&now.supports);
-    let states = judge.windows.iter().zip(&fitted.starts);
+    let states = judge.windows.par_iter().zip(&fitted.starts);
     let states = states
         .map(|(window, start)| flow.states(window, start, &fitted.coefficients))
         .collect();

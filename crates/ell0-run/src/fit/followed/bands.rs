@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::{
     law::Law,
     slopes::cholesky,
@@ -19,7 +21,7 @@ pub(super) type Bands = Vec<Vec<Option<Vec<f64>>>>;
 
 impl Scaled<'_> {
     /// Half the width of the band of each state at each row of each run: how far the law moves where coefficients move along each axis of their covariance. The start goes along, as near to the measurements as before: it was found by them.
-    pub fn bands(&self, law: &mut Law, level: &Level, covariance: &[f64]) -> Option<Bands> {
+    pub fn bands(&self, law: &Law, level: &Level, covariance: &[f64]) -> Option<Bands> {
         let (n, p) = (self.noise.len(), law.coefficients.len());
         if covariance.len() != p * p || p > MOST_COEFFICIENTS {
             return None;
@@ -27,16 +29,20 @@ impl Scaled<'_> {
         let axes = cholesky(covariance, p)?;
         let mut bands: Bands = Vec::new();
         for (run, all) in self.runs.iter().enumerate() {
-            let mut rows: Vec<Option<Vec<f64>>> = vec![None; all.len()];
-            for (window, start) in windows(all.len(), level.rows).zip(&level.starts[run]) {
+            let pairs = windows(all.len(), level.rows).zip(&level.starts[run]);
+            let pairs: Vec<(Range<usize>, &Vec<f64>)> = pairs.collect();
+            // Side by side: as long as something is left to be spent, none of them knows of the others, and if nothing is, there are no bands.
+            let parts = pairs.into_par_iter().map(|(window, start)| {
                 let states = self.course(law, run, window.clone(), start);
                 let slopes = match n <= MOST_STATES {
                     true => self.slopes(law, run, window.clone(), start, &states),
                     false => None,
                 };
                 let mut squares = vec![0.0; states.len()];
-                for axis in 0..p {
-                    let moved = self.moved(law, run, window.clone(), start, |k| axes[k * p + axis]);
+                let axes = (0..p).into_par_iter().map(|axis| {
+                    self.moved(law, run, window.clone(), start, |k| axes[k * p + axis])
+                });
+                for moved in axes.collect::<Vec<_>>() {
                     // Where the law runs away, it is not known how far it may be off.
                     squares.truncate(moved.len());
                     let along = match &slopes {
@@ -50,11 +56,12 @@ impl Scaled<'_> {
                     }
                 }
                 let halves = squares.chunks_exact(n);
-                for (row, squares) in rows[window].iter_mut().zip(halves) {
-                    *row = Some(squares.iter().map(|s| BAND * s.sqrt()).collect());
-                }
-            }
-            bands.push(rows);
+                let halves = halves.map(|row| Some(row.iter().map(|s| BAND * s.sqrt()).collect()));
+                let mut rows: Vec<Option<Vec<f64>>> = halves.collect();
+                rows.resize(window.len(), None);
+                rows
+            });
+            bands.push(parts.flatten_iter().collect());
         }
         law.may_go_on().then_some(bands)
     }
@@ -62,7 +69,7 @@ impl Scaled<'_> {
     /// How far the law's states in a window move if its coefficients do: a tenth of that both ways, where all is straight still, times ten.
     fn moved(
         &self,
-        law: &mut Law,
+        law: &Law,
         run: usize,
         window: Range<usize>,
         start: &[f64],

@@ -1,6 +1,9 @@
 //! A law whose coefficients may be varied, followed through rows of measurements.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use ell0::{
     equation::{
@@ -65,7 +68,7 @@ pub(super) struct Law {
     /// Error of a step, in deviations of the states.
     tolerance: f64,
     /// Terms that may still be evaluated.
-    left: u64,
+    left: AtomicU64,
 }
 
 impl Law {
@@ -99,13 +102,13 @@ impl Law {
             scales,
             dynamics,
             tolerance,
-            left: MOST_EVALUATED,
+            left: AtomicU64::new(MOST_EVALUATED),
         }
     }
 
     /// Whether more may be evaluated.
     pub fn may_go_on(&self) -> bool {
-        self.left > 0
+        self.left.load(Ordering::Relaxed) > 0
     }
 
     /// Coefficients that give targets in deviations of these.
@@ -143,7 +146,7 @@ impl Law {
 
     /// Follows the law from a start through a window of rows. `keep` sees each row with the state there, all in deviations, and says whether to go on. False if the law was lost on the way.
     pub fn follow(
-        &mut self,
+        &self,
         rows: &Rows,
         window: Range<usize>,
         start: &[f64],
@@ -186,9 +189,12 @@ impl Law {
                 }
                 _ => integrator.advance(&mut rates, &mut next, from, to).is_ok(),
             };
-            self.left = self.left.saturating_sub(evaluated);
+            let spend = |left: u64| Some(left.saturating_sub(evaluated));
+            let _ = self
+                .left
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend);
             let sound = next.iter().all(|v| v.abs() <= LARGEST);
-            if !reached || !sound || self.left == 0 {
+            if !reached || !sound || !self.may_go_on() {
                 return false;
             }
             x.copy_from_slice(&next);

@@ -105,7 +105,7 @@ impl Followed {
         let noise: Vec<Option<f64>> = seen.noise.iter().zip(&scales).map(relative).collect();
         let finest = noise.iter().map(|v| v.unwrap_or(NEGLIGIBLE).sqrt());
         let tolerance = (0.02 * finest.fold(f64::INFINITY, f64::min)).clamp(1e-9, 1e-5);
-        let mut law = Law::new(features, laws, seen.dynamics, scales.clone(), tolerance);
+        let law = Law::new(features, laws, seen.dynamics, scales.clone(), tolerance);
         let (window, mut runs) = match seen.dynamics {
             Dynamics::Regression => (None, predicted(&law, &seen.runs)),
             _ => {
@@ -123,8 +123,8 @@ impl Followed {
                     Dynamics::Discrete => FEWEST_STEPS,
                     _ => (2 * seen.lag).clamp(FEWEST, FIRST),
                 };
-                let level = scaled.longest(&mut law, first)?;
-                let bands = covariance.and_then(|c| scaled.bands(&mut law, &level, c));
+                let level = scaled.longest(&law, first)?;
+                let bands = covariance.and_then(|c| scaled.bands(&law, &level, c));
                 (Some(level.rows), level.runs(&seen.runs, &scales, bands))
             }
         };

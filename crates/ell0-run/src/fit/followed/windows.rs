@@ -55,13 +55,7 @@ impl Scaled<'_> {
     }
 
     /// The law's states through a window from a start, row after row, as far as it goes.
-    pub fn course(
-        &self,
-        law: &mut Law,
-        run: usize,
-        window: Range<usize>,
-        start: &[f64],
-    ) -> Vec<f64> {
+    pub fn course(&self, law: &Law, run: usize, window: Range<usize>, start: &[f64]) -> Vec<f64> {
         let coefficients = law.coefficients.clone();
         let mut states = Vec::with_capacity(start.len() * window.len());
         let rows = &self.runs[run];
@@ -81,7 +75,7 @@ impl Scaled<'_> {
     /// How the law's states in a window move with each state of its start, by differences; none if it is lost.
     pub fn slopes(
         &self,
-        law: &mut Law,
+        law: &Law,
         run: usize,
         window: Range<usize>,
         start: &[f64],
@@ -106,7 +100,7 @@ impl Scaled<'_> {
     /// A better start of a window by the method of Gauss and Newton.
     fn improved(
         &self,
-        law: &mut Law,
+        law: &Law,
         run: usize,
         window: Range<usize>,
         start: &[f64],
@@ -122,7 +116,7 @@ impl Scaled<'_> {
     /// The start of a window from which the law comes near, and its states from there.
     fn start(
         &self,
-        law: &mut Law,
+        law: &Law,
         run: usize,
         window: Range<usize>,
         guess: Vec<f64>,
@@ -160,7 +154,7 @@ impl Scaled<'_> {
     }
 
     /// The law through windows of so many rows, with starts from windows of half as many, if there were such. None as soon as it is not near any more.
-    fn level(&self, law: &mut Law, rows: usize, before: Option<&Level>) -> Option<Level> {
+    fn level(&self, law: &Law, rows: usize, before: Option<&Level>) -> Option<Level> {
         let n = self.noise.len();
         let total: usize = self.runs.iter().map(Rows::len).sum();
         let mut level = Level {
@@ -213,7 +207,7 @@ impl Scaled<'_> {
     }
 
     /// The longest windows through which the law stays near.
-    pub fn longest(&self, law: &mut Law, first: usize) -> Option<Level> {
+    pub fn longest(&self, law: &Law, first: usize) -> Option<Level> {
         let longest = self.runs.iter().map(Rows::len).max()?;
         let mut level = self.level(law, first.min(longest), None)?;
         while level.rows < longest && law.may_go_on() {
