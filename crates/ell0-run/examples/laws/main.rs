@@ -63,7 +63,7 @@ fn run(options: &Options) -> Result<(), Failure> {
         if options.data_only {
             continue;
         }
-        outcomes.push(score::run(case, &measured, options.criterion)?);
+        outcomes.push(score::run(case, &measured, options)?);
         // A study takes long: what is done is saved whenever a system is.
         let next = cases.get(number + 1).map(|next| &next.system.name);
         if let Some(file) = &options.json

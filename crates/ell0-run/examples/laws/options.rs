@@ -25,7 +25,8 @@ Usage: laws textbook|nine|board [OPTIONS]
   --half tune|report|all  which half of the systems (all)
   --only NAME         only this system; may be given more than once
   --noise LIST        levels of noise, as 0,0.01,0.05
-  --variants LIST     of the study board: plain, coarse5, coarse10, short, runs, units, units-reversed (all)
+  --variants LIST     of the study board: plain, coarse5, coarse10 (or coarseN), short, runs, units, units-reversed (all)
+  --true-terms        fits with the terms of the true law alone: what one could do who knows them
   --json FILE         writes every single result
   --csv FOLDER        writes every data set that is fitted, with a manifest.json, for pysindy_laws.py
   --data-only         with --csv: fits nothing
@@ -41,7 +42,8 @@ pub struct Options {
     pub half: Option<Half>,
     pub only: Vec<String>,
     pub noise: Option<Vec<f64>>,
-    pub variants: Vec<Variant>,
+    pub variants: Vec<(String, Variant)>,
+    pub true_terms: bool,
     pub json: Option<PathBuf>,
     pub csv: Option<PathBuf>,
     pub data_only: bool,
@@ -59,7 +61,8 @@ impl Options {
             half: None,
             only: Vec::new(),
             noise: None,
-            variants: Variant::ALL.map(|(_, variant)| variant).to_vec(),
+            variants: Variant::ALL.map(|(name, v)| (name.into(), v)).to_vec(),
+            true_terms: false,
             json: None,
             csv: None,
             data_only: false,
@@ -87,9 +90,10 @@ impl Options {
                 "--only" => options.only.push(value()?),
                 "--noise" => options.noise = Some(noise(&value()?)?),
                 "--variants" => {
-                    let each = |word: &str| one_of(&name, word.trim(), &Variant::ALL);
+                    let each = |word: &str| variant(&name, word.trim());
                     options.variants = value()?.split(',').map(each).collect::<Result<_, _>>()?;
                 }
+                "--true-terms" => options.true_terms = true,
                 "--json" => options.json = Some(value()?.into()),
                 "--csv" => options.csv = Some(value()?.into()),
                 "--data-only" => options.data_only = true,
@@ -151,6 +155,16 @@ fn one_of<T: Copy>(what: &str, word: &str, known: &[(&str, T)]) -> Result<T, Fai
         let (word, names) = (shown(word), names.join(", "));
         format!("{what} cannot be {word}; it can be {names}").into()
     })
+}
+
+/// A variant by its name; long steps may be of any length.
+fn variant(option: &str, word: &str) -> Result<(String, Variant), Failure> {
+    let times = word.strip_prefix("coarse").and_then(|n| n.parse().ok());
+    let variant = match times {
+        Some(times @ 2..=1000) => Variant::Coarse(times),
+        _ => one_of(option, word, &Variant::ALL)?,
+    };
+    Ok((word.into(), variant))
 }
 
 fn seeds(word: &str) -> Result<u64, Failure> {

@@ -8,14 +8,15 @@ use std::{
 
 use ell0::{
     equation::{Dynamics, Expression, Model},
-    features::{Factor, Features, Term},
+    features::{Factor, Features, Library, Term},
 };
-use ell0_run::{Criterion, DataSettings, Discovery, FitSettings, Silent, Verdict};
+use ell0_run::{DataSettings, Discovery, FitSettings, Silent, Verdict};
 use serde::Serialize;
 
 use crate::{
     Failure,
     data::{FOUND, Measured, Run, simulate},
+    options::Options,
     study::{Case, Noise, Study},
     systems::{Coefficients, Group, Half},
 };
@@ -74,11 +75,8 @@ impl Outcome {
 }
 
 /// Fits a case and scores what was found.
-pub fn run(
-    case: &Case,
-    measured: &Measured,
-    criterion: Option<Criterion>,
-) -> Result<Outcome, Failure> {
+pub fn run(case: &Case, measured: &Measured, options: &Options) -> Result<Outcome, Failure> {
+    let criterion = options.criterion;
     let system = case.system;
     let features = system.features(&case.library)?;
     let truth = system.truth(&features)?;
@@ -87,13 +85,21 @@ pub fn run(
         data: DataSettings {
             states: system.states.clone(),
             library: case.library.clone(),
+            libraries: match (&truth, options.true_terms) {
+                (Some(truth), true) => true_terms(case, &features, truth),
+                _ => BTreeMap::new(),
+            },
             ..DataSettings::default()
         },
         ..FitSettings::default()
     };
     let mut outcome = Outcome {
         tool: "ell0",
-        method: criterion.map_or("default".into(), |c| c.to_string()),
+        method: match criterion {
+            _ if options.true_terms => "true terms".into(),
+            Some(criterion) => criterion.to_string(),
+            None => "default".into(),
+        },
         study: case.study,
         system: system.name.clone(),
         group: system.group,
@@ -168,6 +174,19 @@ pub fn run(
     outcome.r2_second = follows(&measured.second);
     outcome.law = Some(model.text(4).replace('\n', "; "));
     Ok(outcome)
+}
+
+/// For each state a library of the terms of its true law alone, as one would have it who knows them.
+fn true_terms(case: &Case, features: &Features, truth: &Coefficients) -> BTreeMap<String, Library> {
+    let states = case.system.states.iter().zip(truth);
+    states
+        .filter(|(_, law)| !law.is_empty())
+        .map(|(state, law)| {
+            let names = law.iter().map(|(k, _)| features.names()[*k].clone());
+            let own = Library::Only(Box::new(case.library.clone()), names.collect());
+            (state.clone(), own)
+        })
+        .collect()
 }
 
 /// What was found, by the number of the term, in the system's own units.

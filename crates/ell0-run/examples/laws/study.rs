@@ -199,10 +199,7 @@ fn board<'a>(
     options: &Options,
     cases: &mut Vec<Case<'a>>,
 ) -> Result<(), Failure> {
-    for (name, variant) in Variant::ALL {
-        if !options.variants.contains(&variant) {
-            continue;
-        }
+    for (name, variant) in &options.variants {
         let usual: &[f64] = match variant {
             Variant::Plain => &[0.0, 0.001, 0.01, 0.05, 0.1],
             _ => &[0.01],
@@ -212,8 +209,8 @@ fn board<'a>(
                 let Some(case) = natural(system, Study::Board)? else {
                     continue;
                 };
-                cases.extend(varied(case, variant)?.map(|case| Case {
-                    variant: name.into(),
+                cases.extend(varied(case, *variant)?.map(|case| Case {
+                    variant: name.clone(),
                     noise: Noise::OfDeviation(level),
                     seed,
                     stream: noise_of(seed, Some(&system.name)),

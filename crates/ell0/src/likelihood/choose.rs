@@ -145,9 +145,14 @@ impl Judge<'_> {
     }
 }
 
-/// The finest measurement of each state says how exactly it must be followed.
+/// Rows of a window up to which errors of the integration do not add up to anything.
+const SHORT: f64 = 25.0;
+
+/// The finest measurement of each state says how exactly it must be followed; in long windows more exactly, for errors add up.
 pub(super) fn tolerances(windows: &[Window], share: f64) -> Vec<f64> {
     let n = windows.first().map_or(0, Window::width);
+    let longest = windows.iter().map(Window::rows).max().unwrap_or(0);
+    let share = share * (SHORT / longest as f64).min(1.0);
     let mut tolerance = vec![f64::INFINITY; n];
     for window in windows {
         for k in 0..window.rows() {
