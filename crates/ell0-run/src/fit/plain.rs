@@ -1,7 +1,7 @@
 //! Laws of rows that stand by themselves (regressions, laws of the next row, rates of change that are columns) by the Gaussian likelihood of their targets.
 
 use ell0::{
-    dictionary::{Path, PathConfig, Statistics, standard_errors},
+    dictionary::{Path, PathConfig, Statistics, price_of_choice, standard_errors},
     equation::Dynamics,
     features::Features,
 };
@@ -28,13 +28,6 @@ const TELLING: f64 = 10.0;
 /// Whether the rows of evidence stand by themselves.
 pub(super) fn is_for(evidence: &Evidence) -> bool {
     evidence.dynamics != Dynamics::Continuous || evidence.derivative == Derivative::Given
-}
-
-/// 2 ln of the number of choices of so many terms.
-fn ways(choices: usize, terms: usize) -> f64 {
-    let m = choices.max(terms) as f64;
-    let each = (0..terms).map(|k| ((m - k as f64) / (k as f64 + 1.0)).ln());
-    2.0 * each.sum::<f64>()
 }
 
 /// Chooses among the laws of each path, and finds errors and verdicts.
@@ -65,7 +58,7 @@ pub(super) fn judge(
             let nothing = all.mean_squared_error(target, &vec![0.0; features.len()])?;
             let score = |error: f64, terms: usize| {
                 let error = error.max(NEGLIGIBLE * nothing).max(f64::MIN_POSITIVE);
-                rows * error.ln() + terms as f64 * rows.ln() + ways(choices, terms)
+                rows * error.ln() + terms as f64 * rows.ln() + price_of_choice(choices, terms)
             };
             let best = lines.lines().iter().min_by(|a, b| {
                 let of = |l: &ell0::dictionary::Line| score(l.train_error, l.terms);

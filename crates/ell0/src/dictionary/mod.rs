@@ -38,7 +38,7 @@ pub use inclusion::inclusion_probabilities;
 pub use path::{Line, Method, Path, PathConfig};
 pub use polish::{Polished, polish_support};
 pub use problem::Problem;
-pub use rule::Rule;
+pub use rule::{Rule, price_of_choice};
 pub use sampled::{GatesAndWeights, Sampled, SampledTrainer, sampled_supports, sampled_trainer};
 pub use statistics::{Accumulator, Statistics};
 

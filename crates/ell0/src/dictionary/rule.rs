@@ -28,6 +28,14 @@ pub enum Rule {
     Only,
 }
 
+/// What it costs to have picked so many terms out of so many: 2 ln of the number of laws of that size, −2 ln of the share that each of them has.
+#[must_use]
+pub fn price_of_choice(choices: usize, terms: usize) -> f64 {
+    let all = choices.max(terms) as f64;
+    let each = (0..terms).map(|k| ((all - k as f64) / (k as f64 + 1.0)).ln());
+    2.0 * each.sum::<f64>()
+}
+
 impl Path {
     /// One model of the path.
     pub fn choose(&self, rule: Rule) -> Result<&Line> {

@@ -7,7 +7,7 @@ use super::{
     fit::{Fitted, Until, fit},
     flow::Flow,
 };
-use crate::features::Features;
+use crate::{dictionary::price_of_choice, features::Features};
 
 /// What laws are judged by.
 pub(super) struct Judge<'a> {
@@ -57,16 +57,10 @@ impl Judge<'_> {
         self.windows.iter().map(Window::counted).sum()
     }
 
-    /// 2 ln of the number of laws of so many terms that an equation could have.
-    fn ways(&self, equation: usize, terms: usize) -> f64 {
-        let m = self.candidates.choices[equation].max(terms) as f64;
-        let each = (0..terms).map(|k| ((m - k as f64) / (k as f64 + 1.0)).ln());
-        2.0 * each.sum::<f64>()
-    }
-
-    /// What so many terms of an equation cost. One that was picked out of many costs more than one that was the only choice: −2 ln of the share that each of the laws of this size has.
+    /// What so many terms of an equation cost. One that was picked out of many costs more than one that was the only choice.
     pub fn price_of(&self, equation: usize, terms: usize) -> f64 {
-        terms as f64 * (self.measurements() as f64).ln() + self.ways(equation, terms)
+        let choice = price_of_choice(self.candidates.choices[equation], terms);
+        terms as f64 * (self.measurements() as f64).ln() + choice
     }
 
     fn price(&self, supports: &[Vec<usize>]) -> f64 {
