@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use crate::{blemishes::Blemishes, runs::Run};
 
-/// Puts what their neighbours say in the place of values far off, and leaves out rows in which a state stands still.
+/// Puts what their neighbours say in the place of values far off, and leaves out rows in which a state stands still, or that are astray.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mending {
     blemishes: Arc<Blemishes>,
@@ -17,8 +17,9 @@ pub(crate) struct Mending {
 impl Mending {
     pub fn new(blemishes: Arc<Blemishes>) -> Self {
         let mut out: Vec<Range<u64>> = Vec::new();
-        for still in &blemishes.still {
-            let rows = still.row..still.row + still.rows;
+        let still = blemishes.still.iter().map(|s| s.row..s.row + s.rows);
+        let astray = blemishes.astray.iter().map(|s| s.row..s.row + 1);
+        for rows in still.chain(astray) {
             match out.last_mut() {
                 Some(last) if last.end >= rows.start => last.end = last.end.max(rows.end),
                 _ => out.push(rows),
@@ -56,7 +57,9 @@ impl Mending {
         for rows in stays.into_iter().filter(|rows| !rows.is_empty()) {
             let within = (rows.start - own.start) as usize..(rows.end - own.start) as usize;
             let begins = std::mem::take(&mut self.begun);
-            let left_out = self.out.iter().any(|out| out.end == rows.start);
+            // Rows that stand by themselves have no gaps between them.
+            let joined = !self.blemishes.still.is_empty();
+            let left_out = joined && self.out.iter().any(|out| out.end == rows.start);
             let gap = left_out || run.gap && rows.start == own.start;
             let columns = run.columns.iter().map(|c| c[within.clone()].to_vec());
             parts.push(Run {

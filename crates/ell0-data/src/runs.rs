@@ -111,6 +111,11 @@ pub struct Spot {
 
 impl Spot {
     /// The name of the file.
+    /// A line or row of the file, in words.
+    pub(crate) fn place(&self, number: u64) -> String {
+        format!("{} {number} of {}", self.word, shown(&self.file_name()))
+    }
+
     pub(crate) fn file_name(&self) -> String {
         let name = self.path.file_name();
         name.map_or(String::new(), |n| n.to_string_lossy().into_owned())

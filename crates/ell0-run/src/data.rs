@@ -8,7 +8,8 @@ use ell0::{
     wording::{listed, meant, shown},
 };
 use ell0_data::{
-    blemishes::Blemishes,
+    astray::Screen,
+    blemishes::{Blemishes, Spike},
     derivative::{Derivative, Wanted},
     evidence::{Evidence, Question},
     frame::Frame,
@@ -365,9 +366,23 @@ pub(crate) struct Prepared<'a> {
     roles: Roles,
     options: ReadOptions,
     blemishes: Arc<Blemishes>,
+    /// Inputs that are looked at closely.
+    states: usize,
 }
 
 impl Prepared<'_> {
+    /// Leaves out rows that are astray.
+    fn leave_out(&mut self, astray: Vec<Spike>) -> Result<()> {
+        let blemishes = Blemishes::of_astray(astray);
+        let told = blemishes.told();
+        self.blemishes = Arc::new(blemishes);
+        let look = Look::new(self.runs()?, self.states, false, |_| ())?;
+        self.survey = look.survey;
+        self.survey.blemishes = told;
+        self.samples = without_gaps(look.pieces, f64::INFINITY);
+        Ok(())
+    }
+
     pub fn runs(&self) -> Result<Runs> {
         let runs = self.source.runs(&self.roles, self.options)?;
         Ok(runs.mended(self.blemishes.clone()))
@@ -530,11 +545,36 @@ impl DataSettings {
             roles,
             options,
             blemishes,
+            states,
         })
     }
 
     /// The statistics of the data.
-    pub(crate) fn gather(prepared: &Prepared, observer: &dyn Observer) -> Result<Evidence> {
+    pub(crate) fn gather(prepared: &mut Prepared, observer: &dyn Observer) -> Result<Evidence> {
+        let evidence = Self::gather_all(prepared, observer)?;
+        // Time has its own ways to tell what is no measurement.
+        let alone = match evidence.dynamics {
+            Dynamics::Continuous => evidence.derivative == Derivative::Given,
+            Dynamics::Regression => true,
+            Dynamics::Discrete => false,
+        };
+        let screen = match alone {
+            true => Screen::new(&prepared.samples, &prepared.question)?,
+            false => None,
+        };
+        if let Some(screen) = screen
+            && screen.suspects(&evidence)?
+        {
+            let astray = screen.astray(prepared.runs()?, prepared.survey.rows)?;
+            if !astray.is_empty() {
+                prepared.leave_out(astray)?;
+                return Self::gather_all(prepared, observer);
+            }
+        }
+        Ok(evidence)
+    }
+
+    fn gather_all(prepared: &Prepared, observer: &dyn Observer) -> Result<Evidence> {
         let reading = Task::begin(observer, "reading rows", Some(prepared.survey.rows));
         let survey = prepared.survey.clone();
         let mut evidence =

@@ -29,8 +29,8 @@ impl StatsSettings {
     }
 
     fn of(&self, source: Source, observer: &dyn Observer) -> Result<Evidence> {
-        let prepared = self.data.prepare(source, observer)?;
-        let mut evidence = DataSettings::gather(&prepared, observer)?;
+        let mut prepared = self.data.prepare(source, observer)?;
+        let mut evidence = DataSettings::gather(&mut prepared, observer)?;
         if self.no_samples {
             evidence.samples.clear();
         }

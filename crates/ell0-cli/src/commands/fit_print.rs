@@ -3,6 +3,7 @@
 use std::{io::Write, path::Path};
 
 use ell0::dictionary::Rule;
+use ell0_data::blemishes::Spike;
 use ell0_run::{Criterion, Discovery, Outlier};
 
 use crate::table::new_table;
@@ -164,19 +165,22 @@ fn blemishes(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
         let equation = found.equations.get(state);
         equation.map_or(String::new(), |e| e.target.clone())
     };
-    let spikes: Vec<Outlier> = blemishes
-        .spikes
-        .iter()
-        .map(|spike| Outlier {
+    let told = |spikes: &[Spike]| -> Vec<Outlier> {
+        let each = spikes.iter().map(|spike| Outlier {
             place: spike.place.clone(),
             state: name(spike.state),
             value: spike.value,
             expected: spike.expected,
-        })
-        .collect();
+        });
+        each.collect()
+    };
     let still: u64 = blemishes.still.iter().map(|s| s.rows).sum();
     let all = blemishes.values.saturating_sub(still);
-    outliers(out, all, "", &spikes)?;
+    // Rows stand by themselves, or beside neighbours.
+    match blemishes.astray.is_empty() {
+        true => outliers(out, all, "", &told(&blemishes.spikes))?,
+        false => outliers(out, all, "the other rows", &told(&blemishes.astray))?,
+    }
     for still in blemishes.still.iter().take(TOLD) {
         writeln!(
             out,

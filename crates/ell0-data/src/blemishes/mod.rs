@@ -51,7 +51,13 @@ pub struct Blemishes {
     pub spikes: Vec<Spike>,
     /// The first stretches.
     pub still: Vec<Still>,
+    /// The first rows that stand by themselves and are astray; the target that says so takes the place of a state.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub astray: Vec<Spike>,
 }
+
+/// More than this share of all rows are no accidents, but what the data are.
+pub(crate) const ACCIDENTS: f64 = 0.05;
 
 /// Places of spikes and stretches that are told.
 const TOLD: usize = 100;
@@ -60,7 +66,17 @@ impl Blemishes {
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.spikes.is_empty() && self.still.is_empty()
+        self.spikes.is_empty() && self.still.is_empty() && self.astray.is_empty()
+    }
+
+    /// Rows that are astray, and nothing else.
+    #[must_use]
+    pub fn of_astray(astray: Vec<Spike>) -> Self {
+        Blemishes {
+            values: astray.len() as u64,
+            astray,
+            ..Blemishes::default()
+        }
     }
 
     /// Those of two parts of the data.
@@ -69,15 +85,18 @@ impl Blemishes {
         self.values += other.values;
         self.spikes.extend(other.spikes);
         self.still.extend(other.still);
+        self.astray.extend(other.astray);
         self
     }
 
     /// The first of them.
-    pub(crate) fn told(&self) -> Self {
+    #[must_use]
+    pub fn told(&self) -> Self {
         Blemishes {
             values: self.values,
             spikes: self.spikes.iter().take(TOLD).cloned().collect(),
             still: self.still.iter().take(TOLD).cloned().collect(),
+            astray: self.astray.iter().take(TOLD).cloned().collect(),
         }
     }
 }

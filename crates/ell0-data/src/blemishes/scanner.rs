@@ -1,9 +1,7 @@
 //! A first look at runs as they go by: what is far off its neighbours, and what stands still.
 
-use ell0::wording::shown;
-
 use super::{
-    Blemishes, Spike, Still,
+    ACCIDENTS, Blemishes, Spike, Still,
     around::{Around, REACH},
 };
 use crate::runs::{Run, Spot};
@@ -23,9 +21,6 @@ const HARMFUL: f64 = 1e-3;
 /// Where a state moves by more than this share of its spread from row to row, its own turns look like spikes: then only what is so many times its spread away from all is one.
 const FAST: f64 = 0.15;
 const GROSS: f64 = 10.0;
-
-/// More than this share of all rows are no accidents, but what the data are.
-const ACCIDENTS: f64 = 0.05;
 
 /// Rows that a state must stand still for.
 const STILL: usize = 10;
@@ -121,9 +116,7 @@ impl Scanner {
     }
 
     fn place(&self, row: usize) -> String {
-        let number = self.places.get(row).copied().unwrap_or(0);
-        let Spot { word, .. } = self.spot;
-        format!("{word} {number} of {}", shown(&self.spot.file_name()))
+        self.spot.place(self.places.get(row).copied().unwrap_or(0))
     }
 
     /// Counts how long states keep their values, from a row on.
@@ -253,6 +246,7 @@ impl Scanner {
             values: self.spikes.len() as u64 + still.iter().map(|s| s.rows).sum::<u64>(),
             spikes: self.spikes,
             still,
+            astray: Vec::new(),
         }
     }
 }

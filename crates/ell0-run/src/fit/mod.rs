@@ -301,8 +301,8 @@ impl FitSettings {
     }
 
     fn fit_source(&self, source: Source, observer: &dyn Observer) -> Result<Discovery> {
-        let prepared = self.data.prepare(source, observer)?;
-        let evidence = DataSettings::gather(&prepared, observer)?;
+        let mut prepared = self.data.prepare(source, observer)?;
+        let evidence = DataSettings::gather(&mut prepared, observer)?;
         let rows = match self.method {
             Choice::Sampled => Some(sampled_rows(&prepared)?),
             Choice::ByStatistics(_) => None,
