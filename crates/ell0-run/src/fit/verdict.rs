@@ -79,6 +79,8 @@ pub(super) fn judge(measured: &Measured, beginning: &FromPath, found: &Grown) ->
         let by_heart = found.parts >= ENOUGH && missed > BY_HEART * (left / scale).max(ALL);
         let only_noise = known && noise > NOTHING * scale;
         let lost = left > NOTHING * scale || r2.is_some_and(|r2| r2 < 1.0 - NOTHING);
+        // Samples too few to tell movement from noise make any law look as if it left noise alone.
+        let nothing = only_noise || lost && !known;
         let equation = &found.law.equations[i];
         let name = |j: Option<usize>| j.map(|j| names[j].clone());
         let alternatives = equation.alternatives.iter().map(|a| Alternative {
@@ -91,7 +93,7 @@ pub(super) fn judge(measured: &Measured, beginning: &FromPath, found: &Grown) ->
             noise_measured: known.then_some(noise / scale),
             r2,
             verdict: match noise_alone && found.grown && !by_heart {
-                _ if only_noise => Verdict::NoLaw,
+                _ if nothing => Verdict::NoLaw,
                 true => Verdict::Explained,
                 false if lost => Verdict::NoLaw,
                 false => Verdict::Partly,
