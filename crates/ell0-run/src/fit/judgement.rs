@@ -173,10 +173,11 @@ fn share(r2: f64) -> String {
 /// A share in per cent, with two digits that count.
 fn percent(share: f64) -> String {
     let value = 100.0 * share;
-    let digits = if value.abs() >= 99.95 || value == 0.0 {
+    let digits = if value.abs() >= 100.0 || value == 0.0 {
         0
     } else if value > 90.0 {
-        2
+        // What is nearly all is not all.
+        (1.0 - (100.0 - value).log10().floor()).clamp(2.0, 10.0) as usize
     } else {
         (1.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize
     };
@@ -210,6 +211,8 @@ mod tests {
             judged.words(),
             "explained to the noise: 1.0 % of its deviation is left, the noise is 1.0 %; R² on held-out data 0.9987"
         );
+        assert_eq!(percent(0.99979), "99.979 %");
+        assert_eq!(percent(1.0), "100 %");
         let other = Alternative {
             without: Some("x".into()),
             with: Some("sin(x)".into()),
