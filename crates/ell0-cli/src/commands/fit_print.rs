@@ -3,15 +3,16 @@
 use std::{io::Write, path::Path};
 
 use ell0::dictionary::Rule;
-use ell0_data::blemishes::Spike;
-use ell0_run::{Criterion, Discovery, Outlier};
+use ell0_run::{Criterion, Discovery};
 
 use crate::table::new_table;
 
 pub fn tables(out: &mut impl Write, found: &Discovery, folder: &Path) -> anyhow::Result<()> {
     data(out, found)?;
     writeln!(out)?;
-    blemishes(out, found)?;
+    for left_out in found.blemishes_told() {
+        writeln!(out, "{left_out}")?;
+    }
     writeln!(out, "\n{}\n", found.model.text(5))?;
     judgement(out, found)?;
     paths(out, found)?;
@@ -97,54 +98,15 @@ fn judgement(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
             writeln!(out, "   or: {}", other.words())?;
         }
     }
-    outliers(
-        out,
-        judgement.outliers as u64,
-        "the law",
-        &judgement.left_out,
-    )?;
+    if let Some(left_out) = found.outliers_told() {
+        writeln!(out, "{left_out}")?;
+    }
     writeln!(out)?;
     Ok(())
 }
 
-/// Outliers that are told one by one.
+/// Terms that were left out and are told one by one.
 const TOLD: usize = 3;
-
-/// Measurements that were left out because they are far off what something else says, or their neighbours.
-fn outliers(out: &mut impl Write, all: u64, what: &str, told: &[Outlier]) -> anyhow::Result<()> {
-    if all == 0 {
-        return Ok(());
-    }
-    let one = |o: &Outlier| {
-        let Outlier {
-            place,
-            state,
-            value,
-            expected,
-        } = o;
-        format!("{state} = {value} in {place}, where {expected:.4} is expected")
-    };
-    let mut told: Vec<String> = told.iter().take(TOLD).map(one).collect();
-    let more = all as usize - told.len().min(all as usize);
-    if more > 0 {
-        told.push(format!("and {more} more"));
-    }
-    let (is, of, was) = match all {
-        1 => ("value is", "its", "it was"),
-        _ => ("values are", "their", "they were"),
-    };
-    let what = if what.is_empty() {
-        format!("{of} neighbours")
-    } else {
-        what.into()
-    };
-    writeln!(
-        out,
-        "{all} {is} so far off {what} that {was} left out: {}",
-        told.join("; ")
-    )?;
-    Ok(())
-}
 
 /// A probability; only what is sure up to rounding is 100 %.
 fn percent(p: f64) -> String {
@@ -154,50 +116,6 @@ fn percent(p: f64) -> String {
         p if p < 1.0 => format!("{p:.1} %"),
         p => format!("{p:.0} %"),
     }
-}
-
-/// What is no measurement was left out before anything else.
-fn blemishes(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
-    let Some(blemishes) = &found.data.blemishes else {
-        return Ok(());
-    };
-    let name = |state: usize| {
-        let equation = found.equations.get(state);
-        equation.map_or(String::new(), |e| e.target.clone())
-    };
-    let told = |spikes: &[Spike]| -> Vec<Outlier> {
-        let each = spikes.iter().map(|spike| Outlier {
-            place: spike.place.clone(),
-            state: name(spike.state),
-            value: spike.value,
-            expected: spike.expected,
-        });
-        each.collect()
-    };
-    let still: u64 = blemishes.still.iter().map(|s| s.rows).sum();
-    let all = blemishes.values.saturating_sub(still);
-    // Rows stand by themselves, or beside neighbours.
-    match blemishes.astray.is_empty() {
-        true => outliers(out, all, "", &told(&blemishes.spikes))?,
-        false => outliers(out, all, "the other rows", &told(&blemishes.astray))?,
-    }
-    for still in blemishes.still.iter().take(TOLD) {
-        writeln!(
-            out,
-            "{} stands still for {} rows, from {} on: these rows were left out",
-            name(still.state),
-            still.rows,
-            still.place
-        )?;
-    }
-    let more = blemishes.still.len().saturating_sub(TOLD);
-    if more > 0 {
-        writeln!(
-            out,
-            "and {more} more stretches in which a state stands still"
-        )?;
-    }
-    Ok(())
 }
 
 /// Places behind the point that show two digits of an error.

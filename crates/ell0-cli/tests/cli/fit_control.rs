@@ -400,3 +400,36 @@ fn paths_have_terms_and_seeds_reach_everything() {
         probabilities("--seed 2 --terms 3")
     );
 }
+
+#[test]
+fn rows_that_are_astray_are_told_on_the_screen_and_on_the_page() {
+    let csv = rates(400, false);
+    let spoilt: String = csv
+        .lines()
+        .enumerate()
+        .map(|(line, row)| match (line, row.rsplit_once(',')) {
+            (200, Some((before, _))) => format!("{before},-999\n"),
+            _ => format!("{row}\n"),
+        })
+        .collect();
+    let desk = Desk::new().with("data.csv", spoilt).with("good.csv", csv);
+    let library = r#"--library "polynomial(3) + fourier(1)""#;
+    let told = "1 value is so far off the other rows that it was left out: y = -999 in line 201 of data.csv";
+    desk.ell0(&format!(
+        "fit data.csv --states x,y --rates dx,dy {library} --out spoilt"
+    ))
+    .shows(told);
+    assert!(desk.read("spoilt/report.html").contains(told));
+    desk.does(&format!(
+        "fit good.csv --states x,y --rates dx,dy {library} --out good"
+    ));
+    // A factor of 1 is written only if it is one up to rounding.
+    let law = |folder: &str| laws(&desk, folder).replace("1*", "");
+    assert_eq!(law("spoilt"), law("good"));
+    // Statistics that were made elsewhere leave it out as well.
+    desk.does(&format!(
+        "stats data.csv --states x,y --rates dx,dy {library} --out part.stats"
+    ));
+    desk.ell0("fit part.stats --out parts").shows(told);
+    assert_eq!(law("parts"), law("good"));
+}

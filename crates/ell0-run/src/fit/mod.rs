@@ -23,6 +23,7 @@ mod folder;
 mod followed;
 mod judgement;
 mod laws;
+mod left_out;
 mod likelihood;
 mod material;
 mod measured;

@@ -133,7 +133,18 @@ impl Discovery {
         if let Some(judgement) = &self.judgement {
             for (equation, judged) in self.equations.iter().zip(&judgement.equations) {
                 laws = laws.text(&format!("{}: {}.", equation.target, judged.words()));
+                let others: Vec<String> = judged.alternatives.iter().map(|a| a.words()).collect();
+                if !others.is_empty() {
+                    laws = laws.note(&format!("Or: {}.", others.join("; ")));
+                }
             }
+        }
+        let left_out = self
+            .blemishes_told()
+            .into_iter()
+            .chain(self.outliers_told());
+        for left_out in left_out {
+            laws = laws.text(&format!("{left_out}."));
         }
         laws = laws.note(COLUMNS);
         for equation in &self.equations {
