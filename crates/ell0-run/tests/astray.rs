@@ -18,10 +18,17 @@ fn fit(rows: usize, spoil: impl Fn(usize, f64) -> f64) -> Discovery {
         let y = 1.5 + 2.0 * a[k] * b[k] - 0.7 * b[k].powi(3) + 0.05 * n;
         spoil(k, y)
     });
-    let table = Frame::new([("a", a), ("b", b), ("y", y)]);
+    law_of_y(vec![("a", a), ("b", b), ("y", y)])
+}
+
+/// The last column by polynomials of the others.
+fn law_of_y(columns: Vec<(&str, Vec<f64>)>) -> Discovery {
+    let names = columns.iter().map(|(name, _)| name.to_string());
+    let mut inputs: Vec<String> = names.collect();
+    let targets = inputs.pop().into_iter().collect();
     let data = DataSettings {
-        inputs: vec!["a".into(), "b".into()],
-        targets: vec!["y".into()],
+        inputs,
+        targets,
         library: "polynomial(3)".parse().expect("a library"),
         ..DataSettings::default()
     };
@@ -29,6 +36,7 @@ fn fit(rows: usize, spoil: impl Fn(usize, f64) -> f64) -> Discovery {
         data,
         ..FitSettings::default()
     };
+    let table = Frame::new(columns);
     settings.run_on(&[table], &Silent).expect("a law")
 }
 
@@ -87,17 +95,6 @@ fn what_is_no_accident_stays() {
     // What the library lacks is large where rows are alike.
     let x: Vec<f64> = (0..ROWS).map(|k| 0.02 + 0.001 * k as f64).collect();
     let y: Vec<f64> = x.iter().map(|x| 1.0 / x).collect();
-    let data = DataSettings {
-        inputs: vec!["x".into()],
-        targets: vec!["y".into()],
-        library: "polynomial(3)".parse().expect("a library"),
-        ..DataSettings::default()
-    };
-    let settings = FitSettings {
-        data,
-        ..FitSettings::default()
-    };
-    let table = Frame::new([("x", x), ("y", y)]);
-    let found = settings.run_on(&[table], &Silent).expect("a law");
+    let found = law_of_y(vec![("x", x), ("y", y)]);
     assert_eq!(left_out(&found), Vec::<usize>::new());
 }
