@@ -11,7 +11,6 @@ use super::{
     LeftOut, Material, PathLine, Seen, Selected,
     laws::Laws,
     material::{refuse_constants, refuse_vanishing},
-    plain,
     targets::choose_all,
 };
 use crate::{
@@ -50,7 +49,6 @@ pub(super) fn discover(
         Criterion::Likelihood if no_samples => Criterion::Validation,
         criterion => criterion,
     };
-    let by_measurements = criterion == Criterion::Likelihood && !plain::is_for(&evidence[0]);
     let solving = Task::begin(
         observer,
         "choosing terms, equations:",
@@ -61,8 +59,8 @@ pub(super) fn discover(
         &material,
         &rules,
         supports.as_ref(),
-        // The measurements themselves have their own.
-        !by_measurements,
+        // Those of the likelihood are its own.
+        criterion != Criterion::Likelihood,
         |target| material.too_few_rows(&evidence, target),
         &solving,
     )?;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use ell0::{
     dictionary::{
-        Path, PathConfig, Problem, Rule, Statistics, inclusion_probabilities, sampled_supports,
-        stlsq_support,
+        Neighbour, Path, PathConfig, Problem, Rule, Statistics, inclusion_probabilities,
+        neighbours, sampled_supports, stlsq_support,
     },
     equation::Dynamics,
     features::Features,
@@ -229,6 +229,22 @@ impl Material {
             }
         }
         Ok(supports)
+    }
+
+    /// The laws one change away from a target's, among the terms that it may have.
+    pub fn neighbours(&self, target: usize, support: &[usize]) -> Result<Vec<Neighbour>> {
+        let (all, allowed) = (self.of_target(target, &self.all)?, &self.allowed[target]);
+        let own = support.iter().filter_map(|j| allowed.binary_search(j).ok());
+        let own: Vec<usize> = own.collect();
+        let near = neighbours(&all, target, &own)?.into_iter();
+        let term = |j: Option<usize>| j.map(|j| allowed[j]);
+        Ok(near
+            .map(|change| Neighbour {
+                dropped: term(change.dropped),
+                added: term(change.added),
+                ..change
+            })
+            .collect())
     }
 
     /// How sure the data are of each term of a target's law; not at all of those that it may not have.

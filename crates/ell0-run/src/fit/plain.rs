@@ -4,12 +4,13 @@ use ell0::{
     dictionary::{Path, PathConfig, Statistics, price_of_choice, standard_errors},
     equation::Dynamics,
     features::Features,
+    likelihood::{Change, alternatives, probabilities},
 };
 use ell0_data::{derivative::Derivative, evidence::Evidence, windows::Piece};
 
 use super::{
     Judgement, Material,
-    judgement::{Judged, Pattern, Verdict},
+    judgement::{Alternative, Judged, Pattern, Verdict},
     laws::Laws,
     material::NEGLIGIBLE,
     outside::others,
@@ -49,17 +50,17 @@ pub(super) fn judge(
     };
     for (target, (law, path)) in laws.laws.iter_mut().zip(paths).enumerate() {
         let spread = spread(all, target)?;
+        let rows = all.effective_rows();
+        let choices = material.allowed[target].len();
+        let nothing = all.mean_squared_error(target, &vec![0.0; features.len()])?;
+        let score = |error: f64, terms: usize| {
+            let error = error.max(NEGLIGIBLE * nothing).max(f64::MIN_POSITIVE);
+            rows * error.ln() + terms as f64 * rows.ln() + price_of_choice(choices, terms)
+        };
         if search {
             let supports = path.lines().iter().map(|l| l.support.clone()).collect();
             let config = PathConfig::default();
             let lines = Path::of_supports(all, &[target], &[], &config, supports)?;
-            let rows = all.effective_rows();
-            let choices = material.allowed[target].len();
-            let nothing = all.mean_squared_error(target, &vec![0.0; features.len()])?;
-            let score = |error: f64, terms: usize| {
-                let error = error.max(NEGLIGIBLE * nothing).max(f64::MIN_POSITIVE);
-                rows * error.ln() + terms as f64 * rows.ln() + price_of_choice(choices, terms)
-            };
             let best = lines.lines().iter().min_by(|a, b| {
                 let of = |l: &ell0::dictionary::Line| score(l.train_error, l.terms);
                 of(a).total_cmp(&of(b))
@@ -77,6 +78,33 @@ pub(super) fn judge(
             errors
         });
         let left = all.mean_squared_error(target, &law.coefficients)?;
+        let now = score(left, support.len());
+        let changes = material.neighbours(target, &support).map(|near| {
+            let each = near.into_iter().map(|change| {
+                let terms = support.len() + usize::from(change.added.is_some())
+                    - usize::from(change.dropped.is_some());
+                Change {
+                    equation: target,
+                    dropped: change.dropped,
+                    added: change.added,
+                    worse: score(change.error, terms) - now,
+                    rise: rows * (change.error - left),
+                }
+            });
+            each.collect::<Vec<Change>>()
+        });
+        // With too few rows there are none.
+        let changes = changes.unwrap_or_default();
+        law.probabilities = (!changes.is_empty())
+            .then(|| probabilities(&changes, target, &support, features.len()));
+        let names = features.names();
+        let name = |j: Option<usize>| j.map(|j| names[j].clone());
+        let others = alternatives(&changes, target).into_iter();
+        let others = others.map(|a| Alternative {
+            without: name(a.dropped),
+            with: name(a.added),
+            odds: a.odds,
+        });
         let validated = path.lines().iter().find(|l| l.support == support);
         let held_out = validated.and_then(|l| l.validation_error);
         let r2 = held_out.filter(|_| spread > 0.0).map(|e| 1.0 - e / spread);
@@ -95,7 +123,7 @@ pub(super) fn judge(
                 None => Verdict::Explained,
             },
             pattern,
-            alternatives: Vec::new(),
+            alternatives: others.collect(),
         });
     }
     Ok(judgement)

@@ -9,7 +9,7 @@
 //! - [`Path`]: the best model of every size, and a [`Rule`] to choose one; [`Method`] has ordinary least squares, STLSQ and the lasso beside the gates. [`stlsq_support`]: STLSQ at one threshold.
 //! - [`polish_support`]: add, drop and swap moves until none improves.
 //! - [`branch_and_bound`]: the best support with a proof, or the gap that is left.
-//! - [`inclusion_probabilities`]: how sure the data are of each term. [`Diagnostics`]: columns that cannot be told apart.
+//! - [`neighbours`]: laws one change away. [`inclusion_probabilities`]: how sure the data are of each term. [`Diagnostics`]: columns that cannot be told apart.
 
 mod baselines;
 mod bound;
@@ -19,6 +19,7 @@ mod ending;
 mod errors;
 mod exact;
 mod inclusion;
+mod neighbours;
 mod path;
 mod polish;
 mod problem;
@@ -35,6 +36,7 @@ pub use diagnostics::Diagnostics;
 pub use errors::standard_errors;
 pub use exact::{Gated, expected_objective, train_exact};
 pub use inclusion::inclusion_probabilities;
+pub use neighbours::{Neighbour, neighbours};
 pub use path::{Line, Method, Path, PathConfig};
 pub use polish::{Polished, polish_support};
 pub use problem::Problem;

@@ -372,14 +372,53 @@ impl Fitted {
 
     /// The swap of one term for another that leaves the smallest error.
     pub fn best_swap(&self) -> Option<Move> {
+        let mut best: Option<Move> = None;
+        self.swaps(
+            #[inline(always)]
+            |swap| {
+                if best.is_none_or(|best| swap.error < best.error) {
+                    best = Some(swap);
+                }
+            },
+        );
+        best
+    }
+
+    /// All moves: terms dropped, added, swapped for others.
+    pub fn moves(&self) -> Vec<Move> {
+        let error = self.error();
+        let drops = self.support.iter().zip(self.drop_costs());
+        let drops = drops.map(|(term, cost)| Move {
+            drop: Some(*term),
+            add: None,
+            error: error + cost,
+        });
+        let mut moves: Vec<Move> = drops.collect();
+        let smallest = COLLINEAR * COLLINEAR;
+        for &term in &self.others {
+            let (gain, square) = self.addition(term);
+            if square > smallest {
+                moves.push(Move {
+                    drop: None,
+                    add: Some(term),
+                    error: error - gain,
+                });
+            }
+        }
+        self.swaps(|swap| moves.push(swap));
+        moves
+    }
+
+    /// Calls `each` with every swap of one term for another that is not in the span of the rest.
+    #[inline(always)]
+    fn swaps(&self, mut each: impl FnMut(Move)) {
         let (p, q, k) = (self.p, self.q, self.len());
         if k == 0 || self.others.is_empty() {
-            return None;
+            return;
         }
         let (inverse, solution, error) = (self.inverse(), self.solution(), self.error());
         let (costs, distances): (Vec<f64>, Vec<f64>) =
             removals(&inverse, &solution, k).into_iter().unzip();
-        let mut best: Option<Move> = None;
         let (mut u, mut after) = (vec![0.0; k], vec![0.0; k]);
         let smallest = COLLINEAR * COLLINEAR;
         simd::vectorised(
@@ -412,8 +451,8 @@ impl Fitted {
                         };
                     }
                     for (i, &after) in after.iter().enumerate() {
-                        if best.is_none_or(|best| after < best.error) && after < f64::INFINITY {
-                            best = Some(Move {
+                        if after < f64::INFINITY {
+                            each(Move {
                                 drop: Some(self.support[i]),
                                 add: Some(other),
                                 error: after,
@@ -423,7 +462,6 @@ impl Fitted {
                 }
             },
         );
-        best
     }
 
     /// The support after a move.

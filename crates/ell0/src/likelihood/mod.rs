@@ -22,6 +22,7 @@ pub use held_out::held_out_r2;
 pub use law::{
     Alternative, Beginning, Candidates, LikelihoodConfig, LikelyEquation, LikelyLaw, Terms,
 };
+pub use neighbours::{Change, alternatives, probabilities};
 pub use noise::Noise;
 pub use wanted::{Wanted, wanted_terms};
 pub use window::Window;

@@ -11,13 +11,16 @@ use super::{
     linear::Factored,
 };
 
-/// A change of one equation, and by how much the score would grow.
+/// A change of one equation, and by how much the evidence would fall.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Change {
+pub struct Change {
+    /// The equation.
     pub equation: usize,
-    /// Index of a term in the library.
+    /// The term that goes, if one does, by its index in the library.
     pub dropped: Option<usize>,
+    /// The term that comes, if one does.
     pub added: Option<usize>,
+    /// By how much the score would grow: less evidence is a larger score.
     pub worse: f64,
     /// By how much the sum of squares would.
     pub rise: f64,
@@ -126,8 +129,9 @@ pub(super) fn changes(judge: &Judge, now: &Judged) -> Option<Vec<Change>> {
     Some(changes)
 }
 
-/// The probability of every term of the library among these laws.
-pub(super) fn probabilities(
+/// The probability of every term of the library among a law, whose terms are these, and those one change away.
+#[must_use]
+pub fn probabilities(
     changes: &[Change],
     equation: usize,
     support: &[usize],
@@ -159,8 +163,9 @@ fn odds(change: &Change) -> f64 {
     (-0.5 * change.worse).exp().min(1.0)
 }
 
-/// What would do almost as well.
-pub(super) fn alternatives(changes: &[Change], equation: usize) -> Vec<Alternative> {
+/// What would do almost as well as a law, the likeliest first.
+#[must_use]
+pub fn alternatives(changes: &[Change], equation: usize) -> Vec<Alternative> {
     let near = changes.iter().filter(|c| c.equation == equation);
     let mut near: Vec<Alternative> = near
         .map(|change| Alternative {
