@@ -385,7 +385,9 @@ fn paths_have_terms_and_seeds_reach_everything() {
         cells[10].split(';').all(|c| c.parse::<f64>().is_ok()),
         "{one}"
     );
+    // Held-out rows choose; the probabilities beside them are drawn.
     let probabilities = |line: &str| {
+        let line = format!("--criterion validation {line}");
         let found = desk
             .ell0(&format!("{fit} --json --force --out drawn {line}"))
             .json();
