@@ -77,6 +77,8 @@ pub(super) fn judge(measured: &Measured, beginning: &FromPath, found: &Grown) ->
         let r2 = found.r2.as_ref().map(|r2| r2[i]);
         let missed = r2.map_or(0.0, |r2| (1.0 - r2).max(0.0).sqrt());
         let by_heart = found.parts >= ENOUGH && missed > BY_HEART * (left / scale).max(ALL);
+        // Nothing but the law itself comes so near; chaos does not let it be followed for long all the same.
+        let exact = left <= FINEST * scale;
         let only_noise = known && noise > NOTHING * scale;
         let lost = left > NOTHING * scale || r2.is_some_and(|r2| r2 < 1.0 - NOTHING);
         // Samples too few to tell movement from noise make any law look as if it left noise alone.
@@ -92,7 +94,7 @@ pub(super) fn judge(measured: &Measured, beginning: &FromPath, found: &Grown) ->
             noise_left: left / scale,
             noise_measured: known.then_some(noise / scale),
             r2,
-            verdict: match noise_alone && found.grown && !by_heart {
+            verdict: match noise_alone && (found.grown || exact) && !by_heart {
                 _ if nothing => Verdict::NoLaw,
                 true => Verdict::Explained,
                 false if lost => Verdict::NoLaw,
