@@ -7,6 +7,7 @@ mod check;
 mod closed_form;
 mod pendulum;
 mod registry;
+mod smooth;
 mod space;
 mod start;
 mod time_limit;
@@ -16,6 +17,7 @@ pub(crate) use check::look;
 pub use closed_form::{ClosedForm, Parameter};
 pub use pendulum::{Pendulum, PendulumConfig};
 pub use registry::{Call, Maker, Registry, make};
+pub use smooth::{Rows, Slopes, SmoothStep};
 pub use space::{Component, Space};
 pub use start::Start;
 pub use time_limit::TimeLimit;
@@ -143,6 +145,11 @@ pub trait Environment: Send + Sync {
         None
     }
 
+    /// Its step with its derivatives, for analysis, where a closed form would be too large.
+    fn smooth(&self) -> Option<&dyn SmoothStep> {
+        None
+    }
+
     /// The mean return of optimal control over so many steps from the given starts; none where nobody knows it.
     fn optimum(&self, _steps: u32, _starts: &[Start], _grid: GridConfig) -> Result<Option<Return>> {
         Ok(None)
@@ -201,6 +208,10 @@ impl<E: Environment + ?Sized> Environment for Box<E> {
 
     fn closed_form(&self) -> Option<&dyn ClosedForm> {
         (**self).closed_form()
+    }
+
+    fn smooth(&self) -> Option<&dyn SmoothStep> {
+        (**self).smooth()
     }
 
     fn optimum(&self, steps: u32, starts: &[Start], grid: GridConfig) -> Result<Option<Return>> {

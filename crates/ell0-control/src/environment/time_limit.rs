@@ -2,7 +2,7 @@
 
 use ell0::rng::Generator;
 
-use super::{ClosedForm, Environment, GridConfig, Parameter, Space, Start, Step};
+use super::{ClosedForm, Environment, GridConfig, Parameter, SmoothStep, Space, Start, Step};
 use crate::{
     analysis::Plant,
     error::{Error, Result},
@@ -64,6 +64,10 @@ impl<E: Environment> Environment for TimeLimit<E> {
 
     fn closed_form(&self) -> Option<&dyn ClosedForm> {
         self.inner.closed_form().map(|_| self as &dyn ClosedForm)
+    }
+
+    fn smooth(&self) -> Option<&dyn SmoothStep> {
+        self.inner.smooth()
     }
 
     fn optimum(&self, steps: u32, starts: &[Start], grid: GridConfig) -> Result<Option<Return>> {
