@@ -82,6 +82,15 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
+    /// A field that grows beyond all bounds.
+    #[error(
+        "the field of {} grew beyond all bounds: take more substeps, a shorter frame or gentler parameters; nothing of this episode is kept",
+        told(environment)
+    )]
+    Diverged {
+        /// Its text.
+        environment: String,
+    },
     /// A policy that breaks down.
     #[error(
         "the policy chose {value} for the action `{}` in step {step} of episode {episode}: it must be finite",

@@ -4,7 +4,9 @@ use ell0::{features::Library, network::NoisePer, rng::Generator};
 
 use crate::{
     agent::{ActorKind, AlgorithmConfig, Td3Config, TrainConfig},
-    environment::{ClosedForm, Environment, GridConfig, Space, Start, Step},
+    environment::{
+        ClosedForm, Environment, GridConfig, Situation, SmoothStep, Space, Start, Step, Tied,
+    },
     error::Result,
     evaluation::Return,
 };
@@ -98,6 +100,18 @@ impl<E: Environment> Environment for LimitEnds<E> {
 
     fn evaluation_starts(&self) -> Vec<Start> {
         self.0.evaluation_starts()
+    }
+
+    fn evaluation_grid(&self) -> Vec<Situation> {
+        self.0.evaluation_grid()
+    }
+
+    fn tied(&self) -> Option<Tied> {
+        self.0.tied()
+    }
+
+    fn smooth(&self) -> Option<&dyn SmoothStep> {
+        self.0.smooth()
     }
 
     fn closed_form(&self) -> Option<&dyn ClosedForm> {

@@ -5,22 +5,30 @@
 
 mod check;
 mod closed_form;
+mod field;
 mod pendulum;
 mod registry;
+mod situation;
 mod smooth;
 mod space;
 mod start;
+mod tied;
 mod time_limit;
+mod values;
 
 pub use check::check;
 pub(crate) use check::look;
 pub use closed_form::{ClosedForm, Parameter};
+pub use field::{Field, FieldConfig, Pde};
 pub use pendulum::{Pendulum, PendulumConfig};
-pub use registry::{Call, Maker, Registry, make};
+pub use registry::{Call, Maker, Registry, Slot, make};
+pub use situation::Situation;
 pub use smooth::{Rows, Slopes, SmoothStep};
 pub use space::{Component, Space};
 pub use start::Start;
+pub use tied::Tied;
 pub use time_limit::TimeLimit;
+pub use values::Values;
 
 use ell0::rng::Generator;
 use serde::{Deserialize, Serialize};
@@ -140,6 +148,21 @@ pub trait Environment: Send + Sync {
         Start::seeds(EVALUATION_SEEDS)
     }
 
+    /// Where policies are compared, beginning with what they were trained on: other parameters of the world, noise on what is seen. By default only the starts of evaluation.
+    fn evaluation_grid(&self) -> Vec<Situation> {
+        vec![Situation {
+            name: "training".into(),
+            noise: 0.0,
+            world: self.copy(),
+            starts: self.evaluation_starts(),
+        }]
+    }
+
+    /// The inputs of a law that all actions can share, in a world that looks the same from each of them.
+    fn tied(&self) -> Option<Tied> {
+        None
+    }
+
     /// Its step in closed form, for analysis, if that is known.
     fn closed_form(&self) -> Option<&dyn ClosedForm> {
         None
@@ -204,6 +227,14 @@ impl<E: Environment + ?Sized> Environment for Box<E> {
 
     fn evaluation_starts(&self) -> Vec<Start> {
         (**self).evaluation_starts()
+    }
+
+    fn evaluation_grid(&self) -> Vec<Situation> {
+        (**self).evaluation_grid()
+    }
+
+    fn tied(&self) -> Option<Tied> {
+        (**self).tied()
     }
 
     fn closed_form(&self) -> Option<&dyn ClosedForm> {

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use ell0::wording::{meant, shown};
 
-use super::{Environment, pendulum};
+use super::{Environment, Values, field::Pde, pendulum};
 use crate::error::{Error, Result};
 
 /// Steps of the longest episode that a text can ask for.
@@ -78,8 +78,9 @@ pub struct Registry {
 impl Default for Registry {
     /// All worlds of this crate.
     fn default() -> Self {
+        let fields = Pde::ALL.map(Pde::maker);
         Registry {
-            makers: vec![pendulum::maker()],
+            makers: [pendulum::maker()].into_iter().chain(fields).collect(),
         }
     }
 }
@@ -125,7 +126,71 @@ impl Registry {
 pub struct Call<'a> {
     text: &'a str,
     name: &'a str,
-    parameters: Vec<(usize, &'a str, f64)>,
+    /// Where each stands, its name, where its value stands, the value.
+    parameters: Vec<(usize, &'a str, usize, &'a str)>,
+}
+
+/// Where the value of a parameter goes.
+#[derive(Debug)]
+pub enum Slot<'a> {
+    /// A number.
+    Number(&'a mut f64),
+    /// A whole number, not negative.
+    Count(&'a mut usize),
+    /// `true` or `false`.
+    Flag(&'a mut bool),
+    /// Values, of which one is drawn for each episode.
+    Values(&'a mut Values),
+}
+
+impl Slot<'_> {
+    /// Reads a value; what is wrong with it, if something is.
+    fn read(&mut self, text: &str) -> Result<(), String> {
+        let is_no = |what: &str| format!("`{}` is {what}", shown(text));
+        match self {
+            Slot::Number(slot) => **slot = text.parse().map_err(|_| is_no("not a number"))?,
+            Slot::Count(slot) => {
+                **slot = text.parse().map_err(|_| is_no("not a whole number"))?;
+            }
+            Slot::Flag(slot) => {
+                **slot = text.parse().map_err(|_| is_no("neither true nor false"))?;
+            }
+            Slot::Values(slot) => {
+                let values = text.parse::<Values>();
+                **slot = values.map_err(|expected| format!("{}: {expected}", is_no("no value")))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The value as text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Slot::Number(slot) => slot.to_string(),
+            Slot::Count(slot) => slot.to_string(),
+            Slot::Flag(slot) => slot.to_string(),
+            Slot::Values(slot) => slot.to_string(),
+        }
+    }
+}
+
+/// The parts of a text between commas, those in square brackets aside.
+fn between_commas(text: &str) -> Vec<&str> {
+    let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            ',' if depth <= 0 => {
+                parts.push(&text[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[from..]);
+    parts
 }
 
 impl<'a> Call<'a> {
@@ -149,7 +214,7 @@ impl<'a> Call<'a> {
         };
         let mut parameters = Vec::new();
         let mut at = name.len() + 1;
-        for part in inside.unwrap_or("").split(',') {
+        for part in between_commas(inside.unwrap_or("")) {
             let place = at + (part.len() - part.trim_start().len());
             at += part.len() + 1;
             if part.trim().is_empty() && inside.is_none_or(|i| i.trim().is_empty()) {
@@ -158,15 +223,8 @@ impl<'a> Call<'a> {
             let Some((key, value)) = part.split_once('=') else {
                 return Err(wrong(text, place, "expected name=value".into()));
             };
-            let Ok(value) = value.trim().parse::<f64>() else {
-                let place = place + key.trim_start().len() + 1;
-                return Err(wrong(
-                    text,
-                    place,
-                    format!("`{}` is not a number", shown(value.trim())),
-                ));
-            };
-            parameters.push((place, key.trim(), value));
+            let at = place + key.trim_start().len() + 1;
+            parameters.push((place, key.trim(), at, value.trim()));
         }
         Ok(Call {
             text,
@@ -181,15 +239,15 @@ impl<'a> Call<'a> {
     }
 
     /// Sets the known parameters; each may be given once, and others not at all.
-    pub fn read(&self, known: &mut [(&str, &mut f64)]) -> Result<()> {
+    pub fn read_slots(&self, known: &mut [(&str, Slot)]) -> Result<()> {
         let mut seen = Vec::new();
-        for &(place, name, value) in &self.parameters {
+        for &(place, name, at, value) in &self.parameters {
             if seen.contains(&name) {
                 return Err(self.wrong(place, format!("`{}` is given twice", shown(name))));
             }
             seen.push(name);
             match known.iter_mut().find(|(k, _)| *k == name) {
-                Some((_, slot)) => **slot = value,
+                Some((_, slot)) => slot.read(value).map_err(|reason| self.wrong(at, reason))?,
                 None => {
                     let names: Vec<&str> = known.iter().map(|(k, _)| *k).collect();
                     let meant = meant(name, "parameters", &names);
@@ -201,13 +259,26 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
+    /// The same where all of them are numbers.
+    pub fn read(&self, known: &mut [(&str, &mut f64)]) -> Result<()> {
+        self.read_slots(&mut slots(known))
+    }
+
     /// Sets the known parameters and reads `limit`, the number of steps of an episode.
     pub fn read_with_limit(&self, known: &mut [(&str, &mut f64)], default: u32) -> Result<u32> {
+        self.read_slots_with_limit(&mut slots(known), default)
+    }
+
+    /// The same where not all of them are numbers.
+    pub fn read_slots_with_limit(
+        &self,
+        known: &mut Vec<(&str, Slot)>,
+        default: u32,
+    ) -> Result<u32> {
         let mut limit = f64::from(default);
-        let mut all: Vec<(&str, &mut f64)> =
-            known.iter_mut().map(|(k, v)| (*k, &mut **v)).collect();
-        all.push(("limit", &mut limit));
-        self.read(&mut all)?;
+        let mut all: Vec<(&str, Slot)> = known.drain(..).collect();
+        all.push(("limit", Slot::Number(&mut limit)));
+        self.read_slots(&mut all)?;
         if !((1.0..=MOST_STEPS).contains(&limit) && limit.fract() == 0.0) {
             return Err(Error::Parameter {
                 name: "limit".into(),
@@ -217,6 +288,11 @@ impl<'a> Call<'a> {
         }
         Ok(limit as u32)
     }
+}
+
+fn slots<'a, 'b>(known: &'a mut [(&'b str, &mut f64)]) -> Vec<(&'b str, Slot<'a>)> {
+    let slot = |(name, value): &'a mut (&'b str, &mut f64)| (*name, Slot::Number(value));
+    known.iter_mut().map(slot).collect()
 }
 
 fn wrong(text: &str, at: usize, reason: String) -> Error {

@@ -2,7 +2,9 @@
 
 use ell0::rng::Generator;
 
-use super::{ClosedForm, Environment, GridConfig, Parameter, SmoothStep, Space, Start, Step};
+use super::{
+    ClosedForm, Environment, GridConfig, Parameter, Situation, SmoothStep, Space, Start, Step, Tied,
+};
 use crate::{
     analysis::Plant,
     error::{Error, Result},
@@ -60,6 +62,22 @@ impl<E: Environment> Environment for TimeLimit<E> {
 
     fn evaluation_starts(&self) -> Vec<Start> {
         self.inner.evaluation_starts()
+    }
+
+    fn evaluation_grid(&self) -> Vec<Situation> {
+        let limited = |situation: Situation| Situation {
+            world: Box::new(TimeLimit::new(situation.world, self.limit)),
+            ..situation
+        };
+        self.inner
+            .evaluation_grid()
+            .into_iter()
+            .map(limited)
+            .collect()
+    }
+
+    fn tied(&self) -> Option<Tied> {
+        self.inner.tied()
     }
 
     fn closed_form(&self) -> Option<&dyn ClosedForm> {
