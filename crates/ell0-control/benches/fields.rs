@@ -13,7 +13,7 @@ use ell0_control::{
 const WORLDS: [&str; 5] = ["ks", "ks(published=true)", "cdr", "burgers", "heat"];
 
 /// Side by side.
-const ROWS: usize = 16;
+const ROWS: usize = 4;
 
 /// What is stepped without end: episodes of random actions.
 struct Stepped {

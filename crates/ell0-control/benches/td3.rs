@@ -8,7 +8,7 @@ use std::{hint::black_box, time::Instant};
 use criterion::Criterion;
 use ell0::{gates::Penalty, rng::Stream};
 use ell0_control::{
-    agent::{Actor, Algorithm, Td3, Td3Config},
+    agent::{Actor, Algorithm, Price, Td3, Td3Config},
     environment::{Environment, make},
     replay::{Batch, Replay, Transition},
 };
@@ -49,7 +49,7 @@ struct Updates<'a> {
     agent: Td3,
     replay: &'a Replay,
     batch: Batch,
-    penalty: Penalty,
+    price: Price,
 }
 
 impl<'a> Updates<'a> {
@@ -63,7 +63,7 @@ impl<'a> Updates<'a> {
             agent: Td3::new(Td3Config::default(), actor, &stream).expect("an agent"),
             replay,
             batch: Batch::default(),
-            penalty: Penalty::expected_l0(1e-3).expect("a price"),
+            price: Penalty::expected_l0(1e-3).expect("a price").into(),
         }
     }
 
@@ -74,7 +74,7 @@ impl<'a> Updates<'a> {
                 .sample(N, &mut rng, &mut self.batch)
                 .expect("a batch");
             self.agent.draw(&mut rng);
-            let record = self.agent.update(&self.batch, &self.penalty);
+            let record = self.agent.update(&self.batch, &self.price);
             black_box(record.expect("finite"));
         }
     }

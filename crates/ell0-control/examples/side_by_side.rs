@@ -197,14 +197,14 @@ fn td3(policy: &str) -> Outcome<Work> {
     let critic = agent.critic_architecture().parameter_len();
     let parameters = agent.actor().parameters().len() + 2 * critic;
     let mut batch = Batch::default();
-    let penalty = Penalty::expected_l0(1e-3)?;
+    let price = Penalty::expected_l0(1e-3)?.into();
     Ok(Work::new(2, parameters, move || {
         let mut loss = 0.0;
         for _ in 0..2 {
             let mut rng = Stream::new(3).at(agent.updates());
             replay.sample(BATCH, &mut rng, &mut batch)?;
             agent.draw(&mut rng);
-            loss = agent.update(&batch, &penalty)?.critic_loss;
+            loss = agent.update(&batch, &price)?.critic_loss;
         }
         Ok(vec![loss])
     }))

@@ -124,6 +124,11 @@ pub enum Error {
         /// Its text.
         environment: String,
     },
+    /// A law that all actions are to share in a world where they do not look alike.
+    #[error(
+        "a law for all actions needs a world that looks the same from each of them, as `ks` does: leave `tied(…)` out"
+    )]
+    NotTied,
     /// A copy of a world that is not like it.
     #[error(
         "a copy of {} differs from it in its text, spaces, states or time limit",

@@ -6,6 +6,17 @@ use serde::{Deserialize, Serialize};
 use super::{ActorKind, AlgorithmConfig};
 use crate::error::{Result, require_parameter};
 
+/// What a policy pays for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PenaltyKind {
+    /// For every open gate.
+    #[default]
+    L0,
+    /// For the size of every coefficient, for comparison.
+    L1,
+}
+
 /// The settings of training.
 ///
 /// | parameter | default | meaning |
@@ -22,7 +33,9 @@ use crate::error::{Result, require_parameter};
 /// | `relative_lambda` | yes | whether the price is relative to Q; no: as it stands |
 /// | `scale_inputs` | yes | whether a dictionary sees observations scaled to their range |
 /// | `gates` | row | whether the gates of a dictionary are drawn for each row, or for each batch |
-/// | `terms` | none | number of terms that the price is steered to |
+/// | `penalty` | l0 | what is paid for: open gates, or (`l1`) the sizes of a dictionary's coefficients, which has no gates then |
+/// | `terms` | none | number of terms of each action that its price is steered to |
+/// | `worlds` | 1 | worlds that are stepped side by side: so many episodes count as one |
 /// | `replay` | 1,000,000 | transitions that are remembered |
 /// | `seed` | 0 | of everything random |
 /// | `agent` | TD3, critics of width 64, rates 1e-3 (policy) and 5e-3 (gates) | the updates: see [`AlgorithmConfig`] |
@@ -43,7 +56,9 @@ pub struct TrainConfig {
     pub relative_lambda: bool,
     pub scale_inputs: bool,
     pub gates: NoisePer,
+    pub penalty: PenaltyKind,
     pub terms: Option<usize>,
+    pub worlds: usize,
     pub replay: usize,
     pub seed: u64,
     pub agent: AlgorithmConfig,
@@ -65,7 +80,9 @@ impl Default for TrainConfig {
             relative_lambda: true,
             scale_inputs: true,
             gates: NoisePer::Row,
+            penalty: PenaltyKind::L0,
             terms: None,
+            worlds: 1,
             replay: 1_000_000,
             seed: 0,
             agent: AlgorithmConfig::default(),
@@ -76,13 +93,23 @@ impl Default for TrainConfig {
 /// More episodes, or more updates after each of them, are a slip of the finger.
 const MOST: u64 = 10_000_000;
 
+/// Worlds side by side.
+const MOST_WORLDS: usize = 1000;
+
 impl TrainConfig {
     /// The policy that these settings ask for.
     pub fn kind(&self) -> Result<ActorKind> {
         let mut kind: ActorKind = self.policy.parse()?;
-        if let ActorKind::Dictionary { noise, scaled, .. } = &mut kind {
+        if let ActorKind::Dictionary {
+            noise,
+            scaled,
+            gated,
+            ..
+        } = &mut kind
+        {
             *noise = self.gates;
             *scaled = self.scale_inputs;
+            *gated = self.penalty == PenaltyKind::L0;
         }
         Ok(kind)
     }
@@ -103,7 +130,8 @@ impl TrainConfig {
             let ok = value <= MOST;
             require_parameter(name, value as f64, ok, "at most 10,000,000")?;
         }
-        Ok(())
+        let worlds = (1..=MOST_WORLDS).contains(&self.worlds);
+        require_parameter("worlds", self.worlds as f64, worlds, "from 1 to 1000")
     }
 }
 

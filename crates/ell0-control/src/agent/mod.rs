@@ -16,9 +16,11 @@ mod refine;
 mod training;
 
 pub use actor::{Actor, ActorKind, ActorPass, POLICY_FORMAT, TermName};
-pub use algorithm::{Algorithm, AlgorithmConfig, Memory, Noise, Td3, Td3Config, UpdateRecord};
+pub use algorithm::{
+    Algorithm, AlgorithmConfig, Memory, Noise, Price, Td3, Td3Config, UpdateRecord,
+};
 pub use checkpoint::{Saver, TRAINING_FORMAT};
-pub use config::TrainConfig;
+pub use config::{PenaltyKind, TrainConfig};
 pub use record::EpisodeRecord;
 pub use refine::{FineTuneConfig, PruneConfig, Refined, fine_tune, prune};
 pub use training::Training;

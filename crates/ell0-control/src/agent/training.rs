@@ -2,37 +2,41 @@
 
 use ell0::{gates::Penalty, rng::Stream};
 
-use super::{Actor, ActorPass, Algorithm, EpisodeRecord, TrainConfig, exploring::Exploring};
+use super::{
+    Actor, ActorPass, Algorithm, EpisodeRecord, PenaltyKind, Price, TrainConfig,
+    exploring::Exploring,
+};
 use crate::{
     environment::{Environment, Space, check},
     error::{Error, Result},
     replay::{Batch, Replay, Transition},
-    rollout::Rollout,
+    rollout::{Moment, Rollout},
 };
 
 /// A policy in training.
 pub struct Training {
     pub(super) config: TrainConfig,
-    pub(super) world: Box<dyn Environment>,
-    /// What the policy chooses, beside the world that is being stepped.
+    /// The worlds that are stepped side by side.
+    worlds: Vec<Box<dyn Environment>>,
+    /// What the policy chooses, beside the worlds that are being stepped.
     space: Space,
     pub(super) agent: Box<dyn Algorithm>,
     pub(super) replay: Replay,
     pub(super) episode: u64,
     pub(super) env_steps: u64,
     pub(super) q_scale: f64,
-    /// Factor by which the price is steered towards the wanted number of terms.
-    pub(super) steering: f64,
+    /// Factors by which the price of each law is steered towards the wanted number of terms.
+    pub(super) steering: Vec<f64>,
     pub(super) history: Vec<EpisodeRecord>,
     stream: Stream,
     act: ActorPass,
     rollout: Rollout,
     batch: Batch,
-    memory: Experience,
+    memories: Vec<Experience>,
 }
 
-/// The steps of the episode that is being played.
-#[derive(Default)]
+/// The steps of an episode that is being played.
+#[derive(Clone, Default)]
 struct Experience {
     observations: Vec<f32>,
     actions: Vec<f32>,
@@ -48,23 +52,25 @@ impl Training {
         let kind = config.kind()?;
         let stream = Stream::new(config.seed).split("train");
         let (observation, action) = (world.observation_space(), world.action_space());
-        let actor = Actor::new(&kind, observation, action, &stream.split("actor"))?;
+        let actor = Actor::in_world(&kind, world.as_ref(), &stream.split("actor"))?;
+        let rows = config.worlds;
+        let copies: Vec<_> = (1..rows).map(|_| world.copy()).collect();
         Ok(Training {
             space: action.clone(),
             replay: Replay::new(config.replay, observation.len(), action.len())?,
-            act: ActorPass::new(&actor, 1),
-            rollout: Rollout::new(world.as_ref(), 1),
+            act: ActorPass::new(&actor, rows),
+            rollout: Rollout::new(world.as_ref(), rows),
+            steering: vec![1.0; actor.laws()],
             agent: config.agent.build(actor, &stream)?,
             episode: 0,
             env_steps: 0,
             q_scale: 0.0,
-            steering: 1.0,
             history: Vec::new(),
             batch: Batch::default(),
-            memory: Experience::default(),
+            memories: vec![Experience::default(); rows],
+            worlds: [world].into_iter().chain(copies).collect(),
             stream,
             config,
-            world,
         })
     }
 
@@ -73,9 +79,9 @@ impl Training {
         &self.config
     }
 
-    /// The world.
+    /// The world, or the first of them.
     pub fn world(&self) -> &dyn Environment {
-        self.world.as_ref()
+        self.worlds[0].as_ref()
     }
 
     /// The policy as it is now.
@@ -106,7 +112,7 @@ impl Training {
             critic_loss: loss,
             terms: actor.terms(),
             q_scale: self.q_scale,
-            price: self.price(),
+            price: self.mean_price(),
             evaluation_return: None,
             prob_active: actor.prob_active(),
         };
@@ -126,9 +132,12 @@ impl Training {
         }
     }
 
-    /// Plays an episode and, when it is over, remembers it; its return.
+    /// Plays an episode in each of the worlds and, when all are over, remembers them; their mean return.
     fn play(&mut self) -> Result<f64> {
-        let mut rng = [self.stream.split("episode").at(self.episode)];
+        let rows = self.worlds.len();
+        let first = self.episode * rows as u64;
+        let episodes = self.stream.split("episode");
+        let mut generators: Vec<_> = (0..rows as u64).map(|k| episodes.at(first + k)).collect();
         let random = self.episode < self.config.random_episodes;
         let mut policy = Exploring {
             pass: &mut self.act,
@@ -136,50 +145,42 @@ impl Training {
             space: &self.space,
             noise: (!random).then_some(self.config.exploration),
         };
-        let memory = &mut self.memory;
-        memory.observations.clear();
-        memory.actions.clear();
-        memory.steps.clear();
-        let mut total = 0.0;
-        self.world.reset(&mut rng[0]);
-        let worlds = std::slice::from_mut(&mut self.world);
-        let first = self.episode;
+        let memories = &mut self.memories;
+        memories.iter_mut().for_each(Experience::clear);
+        for (world, rng) in self.worlds.iter_mut().zip(&mut generators) {
+            world.reset(rng);
+        }
+        let worlds = &mut self.worlds[..];
         self.rollout
-            .run(worlds, &mut policy, &mut rng, first, &mut |moment| {
-                if memory.steps.is_empty() {
-                    memory.observations.extend_from_slice(moment.observation);
-                }
-                memory
-                    .observations
-                    .extend_from_slice(moment.next_observation);
-                memory
-                    .actions
-                    .extend(moment.action.iter().map(|a| *a as f32));
-                let step = moment.step;
-                memory
-                    .steps
-                    .push((step.reward, step.terminated, step.truncated));
-                total += step.reward;
+            .run(worlds, &mut policy, &mut generators, first, &mut |moment| {
+                memories[moment.row].push(moment);
                 Ok(())
             })?;
         // Nothing was remembered before: a world that breaks down in the middle costs nothing. Single precision may be too small for a reward.
-        memory.check(&self.config.environment, &self.space, first + 1)?;
-        let (o, a) = (self.world.observation_space().len(), self.space.len());
-        for (k, &(reward, terminated, truncated)) in memory.steps.iter().enumerate() {
-            self.replay.push(Transition {
-                observation: &memory.observations[k * o..][..o],
-                action: &memory.actions[k * a..][..a],
-                reward,
-                next_observation: &memory.observations[(k + 1) * o..][..o],
-                terminated,
-                truncated,
-            })?;
+        for (k, memory) in memories.iter().enumerate() {
+            let number = first + k as u64 + 1;
+            memory.check(&self.config.environment, &self.space, number)?;
         }
-        self.env_steps += memory.steps.len() as u64;
-        Ok(total)
+        let (o, a) = (self.worlds[0].observation_space().len(), self.space.len());
+        let mut total = 0.0;
+        for memory in memories.iter() {
+            for (k, &(reward, terminated, truncated)) in memory.steps.iter().enumerate() {
+                self.replay.push(Transition {
+                    observation: &memory.observations[k * o..][..o],
+                    action: &memory.actions[k * a..][..a],
+                    reward,
+                    next_observation: &memory.observations[(k + 1) * o..][..o],
+                    terminated,
+                    truncated,
+                })?;
+                total += reward;
+            }
+            self.env_steps += memory.steps.len() as u64;
+        }
+        Ok(total / rows as f64)
     }
 
-    /// The price of an open gate now, in units of Q.
+    /// The price now, in units of Q, before it is steered.
     fn price(&self) -> f64 {
         let (from, full) = (self.config.lambda_from, self.config.lambda_full);
         let ramp =
@@ -189,7 +190,32 @@ impl Training {
         } else {
             1.0
         };
-        self.config.lambda * self.steering * ramp.min(1.0) * scale
+        self.config.lambda * ramp.min(1.0) * scale
+    }
+
+    /// The mean price of a law.
+    fn mean_price(&self) -> f64 {
+        let mean = self.steering.iter().sum::<f64>() / self.steering.len() as f64;
+        self.price() * mean
+    }
+
+    /// What the policy pays now.
+    fn paid(&self) -> Result<Price> {
+        let several = self.steering.iter().any(|s| *s != self.steering[0]);
+        let price = self.price() * if several { 1.0 } else { self.steering[0] };
+        let penalty = match self.config.penalty {
+            _ if price <= 0.0 => Penalty::none(),
+            PenaltyKind::L0 => Penalty::expected_l0(price)?,
+            PenaltyKind::L1 => Penalty::none().with_l1(price)?,
+        };
+        Ok(Price {
+            penalty,
+            factors: if several {
+                self.steering.clone()
+            } else {
+                Vec::new()
+            },
+        })
     }
 
     fn learn(&mut self) -> Result<f64> {
@@ -200,32 +226,46 @@ impl Training {
             let rows = self.agent.batch();
             self.replay.sample(rows, &mut rng, &mut self.batch)?;
             self.agent.draw(&mut rng);
-            let price = self.price();
-            let penalty = if price > 0.0 {
-                Penalty::expected_l0(price)?
-            } else {
-                Penalty::none()
-            };
-            let record = self.agent.update(&self.batch, &penalty)?;
+            let price = self.paid()?;
+            let record = self.agent.update(&self.batch, &price)?;
             self.q_scale += 0.01 * (record.q_scale - self.q_scale);
             total += record.critic_loss;
         }
         // Towards the wanted number of terms, slowly.
         if self.episode >= self.config.lambda_from
             && let Some(wanted) = self.config.terms
-            && let Some(terms) = self.agent.actor().terms()
+            && let Some(laws) = self.agent.actor().terms_of_laws()
         {
-            self.steering *= match terms.cmp(&wanted) {
-                std::cmp::Ordering::Greater => 1.05,
-                std::cmp::Ordering::Equal => 1.0,
-                std::cmp::Ordering::Less => 0.9,
-            };
+            for (steering, terms) in self.steering.iter_mut().zip(laws) {
+                *steering *= match terms.cmp(&wanted) {
+                    std::cmp::Ordering::Greater => 1.05,
+                    std::cmp::Ordering::Equal => 1.0,
+                    std::cmp::Ordering::Less => 0.9,
+                };
+            }
         }
         Ok(total / self.config.updates as f64)
     }
 }
 
 impl Experience {
+    fn clear(&mut self) {
+        self.observations.clear();
+        self.actions.clear();
+        self.steps.clear();
+    }
+
+    fn push(&mut self, moment: &Moment) {
+        if self.steps.is_empty() {
+            self.observations.extend_from_slice(moment.observation);
+        }
+        self.observations.extend_from_slice(moment.next_observation);
+        self.actions.extend(moment.action.iter().map(|a| *a as f32));
+        let step = moment.step;
+        self.steps
+            .push((step.reward, step.terminated, step.truncated));
+    }
+
     /// Whether rewards and actions are finite in single precision, too: that is how they are remembered.
     fn check(&self, environment: &str, space: &Space, episode: u64) -> Result<()> {
         if let Some(at) = self.actions.iter().position(|a| !a.is_finite()) {

@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{Actor, ActorKind};
 use crate::{
-    environment::Space,
+    environment::{Space, Tied},
     error::{Error, Result},
 };
 
 /// The format of the file of a policy, as its header says it.
 pub const POLICY_FORMAT: &str = "ell0-policy";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,6 +27,8 @@ struct Header {
     policy: String,
     gates: NoisePer,
     scale_inputs: bool,
+    gated: bool,
+    tied: Option<Tied>,
     observation: Space,
     action: Space,
 }
@@ -34,14 +36,21 @@ struct Header {
 impl Actor {
     /// The policy as a file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let (gates, scale_inputs) = match &self.kind {
-            ActorKind::Dictionary { noise, scaled, .. } => (*noise, *scaled),
-            _ => (NoisePer::Row, true),
+        let (gates, scale_inputs, gated) = match &self.kind {
+            ActorKind::Dictionary {
+                noise,
+                scaled,
+                gated,
+                ..
+            } => (*noise, *scaled, *gated),
+            _ => (NoisePer::Row, true, true),
         };
         let header = Header {
             policy: self.kind.to_string(),
             gates,
             scale_inputs,
+            gated,
+            tied: self.tied.clone(),
             observation: self.observation.clone(),
             action: self.action.clone(),
         };
@@ -54,11 +63,23 @@ impl Actor {
     pub fn from_bytes(bytes: &[u8], path: impl AsRef<Path>) -> Result<Actor> {
         let (header, tensors) = from_bytes::<Header>(POLICY_FORMAT, VERSION, bytes, path)?;
         let mut kind: ActorKind = header.policy.parse()?;
-        if let ActorKind::Dictionary { noise, scaled, .. } = &mut kind {
-            (*noise, *scaled) = (header.gates, header.scale_inputs);
+        if let ActorKind::Dictionary {
+            noise,
+            scaled,
+            gated,
+            ..
+        } = &mut kind
+        {
+            (*noise, *scaled, *gated) = (header.gates, header.scale_inputs, header.gated);
         }
         let stream = Stream::new(0);
-        let mut actor = Actor::new(&kind, &header.observation, &header.action, &stream)?;
+        let mut actor = Actor::build(
+            &kind,
+            &header.observation,
+            &header.action,
+            header.tied,
+            &stream,
+        )?;
         actor.parameters = tensors.take("parameters", &[actor.parameters.len()])?;
         Ok(actor)
     }

@@ -13,8 +13,9 @@ use crate::error::{Error, Result};
 /// | `network`, `network(256, 256)` | a network with these hidden widths |
 /// | `sparse-network(256, 256)` | the same with gates |
 /// | any library, such as `polynomial(3)` | a dictionary of its terms |
+/// | `tied(polynomial(3))` | the same law for every action, in a world where that makes sense: see [`Tied`](crate::environment::Tied) |
 ///
-/// How gates are drawn and whether observations are scaled is not part of the text: a dictionary that is read draws its gates for each row, on scaled observations.
+/// Whether there are gates, how they are drawn and whether observations are scaled is not part of the text: a dictionary that is read draws its gates for each row, on scaled observations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ActorKind {
     /// A plain network with these hidden widths, ReLU.
@@ -29,6 +30,10 @@ pub enum ActorKind {
         noise: NoisePer,
         /// Whether the terms are of scaled observations.
         scaled: bool,
+        /// Whether all actions have the same law.
+        tied: bool,
+        /// Whether there are gates; without them coefficients are made small by other means.
+        gated: bool,
     },
 }
 
@@ -40,13 +45,21 @@ impl ActorKind {
             library,
             noise: NoisePer::Row,
             scaled: true,
+            tied: false,
+            gated: true,
         }
     }
 
-    /// Whether it has gates, and so a price to pay for them.
+    /// Whether it has something to pay for: gates, or the coefficients of a dictionary.
     #[must_use]
-    pub fn has_gates(&self) -> bool {
+    pub fn pays(&self) -> bool {
         !matches!(self, ActorKind::Network(_))
+    }
+
+    /// Whether all actions have the same law.
+    #[must_use]
+    pub fn is_tied(&self) -> bool {
+        matches!(self, ActorKind::Dictionary { tied: true, .. })
     }
 }
 
@@ -87,8 +100,13 @@ impl FromStr for ActorKind {
                 ActorKind::Network(hidden)
             });
         }
-        let library: Library = trimmed.parse()?;
-        Ok(ActorKind::dictionary(library))
+        let inside = trimmed.strip_prefix("tied").map(str::trim_start);
+        let inside = inside.and_then(|t| t.strip_prefix('(')?.strip_suffix(')'));
+        let mut kind = ActorKind::dictionary(inside.unwrap_or(trimmed).parse()?);
+        if let ActorKind::Dictionary { tied, .. } = &mut kind {
+            *tied = inside.is_some();
+        }
+        Ok(kind)
     }
 }
 
@@ -101,6 +119,11 @@ impl fmt::Display for ActorKind {
         match self {
             ActorKind::Network(hidden) => write!(f, "network({})", widths(hidden)),
             ActorKind::SparseNetwork(hidden) => write!(f, "sparse-network({})", widths(hidden)),
+            ActorKind::Dictionary {
+                library,
+                tied: true,
+                ..
+            } => write!(f, "tied({library})"),
             ActorKind::Dictionary { library, .. } => library.fmt(f),
         }
     }

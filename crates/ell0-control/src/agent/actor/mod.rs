@@ -20,8 +20,8 @@ use ell0::{
 
 use super::head::head;
 use crate::{
-    environment::Space,
-    error::{Result, require_size},
+    environment::{Environment, Space, Tied},
+    error::{Error, Result, require_size},
     policy::{Act, Policy},
 };
 
@@ -35,6 +35,8 @@ pub struct Actor {
     parameters: Vec<f32>,
     /// The terms of a dictionary, on scaled observations.
     lift: Option<Lift>,
+    /// The inputs of a law that all actions share.
+    tied: Option<Tied>,
 }
 
 /// The layers follow from the kind and the spaces.
@@ -44,15 +46,34 @@ impl PartialEq for Actor {
             && self.observation == other.observation
             && self.action == other.action
             && self.parameters == other.parameters
+            && self.tied == other.tied
     }
 }
 
 impl Actor {
-    /// A policy with random parameters for the given spaces.
+    /// A policy with random parameters for the given spaces; one law for all actions needs a world: see [`in_world`](Self::in_world).
     pub fn new(
         kind: &ActorKind,
         observation: &Space,
         action: &Space,
+        stream: &Stream,
+    ) -> Result<Self> {
+        Actor::build(kind, observation, action, None, stream)
+    }
+
+    /// A policy with random parameters for a world.
+    pub fn in_world(kind: &ActorKind, world: &dyn Environment, stream: &Stream) -> Result<Self> {
+        let tied = if kind.is_tied() { world.tied() } else { None };
+        let (observation, action) = (world.observation_space(), world.action_space());
+        Actor::build(kind, observation, action, tied, stream)
+    }
+
+    /// The same with what the world says of laws that all actions share.
+    pub(in crate::agent) fn build(
+        kind: &ActorKind,
+        observation: &Space,
+        action: &Space,
+        tied: Option<Tied>,
         stream: &Stream,
     ) -> Result<Self> {
         observation.check()?;
@@ -75,23 +96,39 @@ impl Actor {
                 library,
                 noise,
                 scaled,
+                tied: shared,
+                gated,
             } => {
-                let features = library.features(observation.names())?;
+                let mut scales = scales(observation, *scaled);
+                let (mut names, mut outputs) = (observation.names(), action.len());
+                if *shared {
+                    let tied = tied.as_ref().ok_or(Error::NotTied)?;
+                    tied.check(observation, action)?;
+                    // Every action sees the same kind of thing in the same place.
+                    let of = |(k, _): &(usize, f64)| scales[*k];
+                    scales = tied.inputs[0].iter().map(of).collect();
+                    (names, outputs) = (&tied.names, 1);
+                }
+                let features = library.features(names)?;
+                let gates = GateSpec {
+                    per: Per::Weight,
+                    noise: *noise,
+                    ..GateSpec::default()
+                };
                 let layer = Dense {
                     inputs: features.len(),
-                    outputs: action.len(),
+                    outputs,
                     activation: Activation::Identity,
-                    gating: Gating::Gated(GateSpec {
-                        per: Per::Weight,
-                        noise: *noise,
-                        ..GateSpec::default()
-                    }),
+                    gating: if *gated {
+                        Gating::Gated(gates)
+                    } else {
+                        Gating::Plain
+                    },
                     bias: false,
                 };
                 let body =
                     Mlp::random(Architecture::new(vec![layer])?, Init::Normal(0.01), stream)?;
-                let lift = Lift::of_scaled_inputs(features, &scales(observation, *scaled))?;
-                (body, Some(lift))
+                (body, Some(Lift::of_scaled_inputs(features, &scales)?))
             }
         };
         Ok(Actor {
@@ -101,6 +138,7 @@ impl Actor {
             architecture: body.architecture().clone(),
             parameters: body.parameters().to_vec(),
             lift,
+            tied: tied.filter(|_| kind.is_tied()),
         })
     }
 
@@ -147,63 +185,116 @@ impl Actor {
         self.lift.as_ref().map(Lift::features)
     }
 
-    /// What each observation is divided by before the terms are computed.
+    /// The inputs of the law that all actions share, if they do.
+    pub fn tied(&self) -> Option<&Tied> {
+        self.tied.as_ref()
+    }
+
+    /// What each input of the terms is divided by: each observation, or each input of a law that all actions share.
     #[must_use]
     pub fn scales(&self) -> Vec<f64> {
         let scaled = matches!(self.kind, ActorKind::Dictionary { scaled: true, .. });
-        scales(&self.observation, scaled)
+        let scales = scales(&self.observation, scaled);
+        match &self.tied {
+            None => scales,
+            Some(tied) => tied.inputs[0].iter().map(|(k, _)| scales[*k]).collect(),
+        }
     }
 
-    /// Where weights and gates of a dictionary are: (term, action) ↦ place in its layer. None for a network.
-    fn gates(&self) -> Option<(GateSpec, usize, usize)> {
-        let Gating::Gated(spec) = self.architecture.layers()[0].gating else {
-            return None;
-        };
-        Some((spec, self.features()?.len(), self.action.len()))
+    /// Laws that have coefficients of their own: one for each action, or a single one that all share.
+    #[must_use]
+    pub fn laws(&self) -> usize {
+        match self.tied {
+            None => self.action.len(),
+            Some(_) => 1,
+        }
     }
 
-    /// Coefficients of a dictionary's terms (of scaled observations), gates of test time folded in: action after action. None for a network.
+    /// Rows that its body sees for so many rows of observations.
+    pub(in crate::agent) fn body_rows(&self, rows: usize) -> usize {
+        rows * self.action.len() / self.laws()
+    }
+
+    /// Numbers of terms and of laws of a dictionary; the coefficient of a term j in a law k stands at j·laws + k. None for a network.
+    fn shape(&self) -> Option<(usize, usize)> {
+        Some((self.features()?.len(), self.laws()))
+    }
+
+    /// The gates of a dictionary that has some.
+    fn gates(&self) -> Option<GateSpec> {
+        self.features()?;
+        match self.architecture.layers()[0].gating {
+            Gating::Gated(spec) => Some(spec),
+            Gating::Plain => None,
+        }
+    }
+
+    /// Coefficients of a dictionary's terms (of scaled inputs), gates of test time folded in: law after law. Without gates, what is below a hundredth of the largest of its law counts as 0. None for a network.
     pub fn scaled_coefficients(&self) -> Option<Vec<f64>> {
-        let (spec, p, q) = self.gates()?;
+        let (p, q) = self.shape()?;
         let weights = &self.parameters[self.architecture.weights(0)];
         let log_alphas = &self.parameters[self.architecture.log_alphas(0)];
-        let coefficient = |at: usize| {
-            f64::from(weights[at]) * spec.distribution.test_gate(f64::from(log_alphas[at]))
+        let gates = self.gates();
+        let law = |k: usize| -> Vec<f64> {
+            let weight = |j: usize| f64::from(weights[j * q + k]);
+            match &gates {
+                Some(spec) => {
+                    let gate = |j| {
+                        spec.distribution
+                            .test_gate(f64::from(log_alphas[j * q + k]))
+                    };
+                    (0..p).map(|j| weight(j) * gate(j)).collect()
+                }
+                None => {
+                    let largest = (0..p).fold(0f64, |m, j| m.max(weight(j).abs()));
+                    let kept = |w: f64| if w.abs() < 0.01 * largest { 0.0 } else { w };
+                    (0..p).map(|j| kept(weight(j))).collect()
+                }
+            }
         };
-        let places = (0..q).flat_map(|k| (0..p).map(move |j| j * q + k));
-        Some(places.map(coefficient).collect())
+        Some((0..q).flat_map(law).collect())
     }
 
-    /// Probability of each gate of a dictionary to be open, action after action: in the order of [`term_names`](Self::term_names).
+    /// Probability of each gate of a dictionary to be open, law after law: in the order of [`term_names`](Self::term_names). None without gates.
     pub fn prob_active(&self) -> Option<Vec<f32>> {
-        let (spec, p, q) = self.gates()?;
+        let ((p, q), spec) = (self.shape()?, self.gates()?);
         let log_alphas = &self.parameters[self.architecture.log_alphas(0)];
         let places = (0..q).flat_map(|k| (0..p).map(move |j| j * q + k));
         let active = |at: usize| spec.distribution.prob_active(f64::from(log_alphas[at])) as f32;
         Some(places.map(active).collect())
     }
 
-    /// Number of open terms of a dictionary.
+    /// Number of open terms of a dictionary in each of its laws.
+    pub fn terms_of_laws(&self) -> Option<Vec<usize>> {
+        let ((p, _), coefficients) = (self.shape()?, self.scaled_coefficients()?);
+        let open = |law: &[f64]| law.iter().filter(|c| **c != 0.0).count();
+        Some(coefficients.chunks_exact(p).map(open).collect())
+    }
+
+    /// Number of open terms of a dictionary, a law that all actions share counted once.
     pub fn terms(&self) -> Option<usize> {
-        let coefficients = self.scaled_coefficients()?;
-        Some(coefficients.iter().filter(|c| **c != 0.0).count())
+        Some(self.terms_of_laws()?.iter().sum())
     }
 
     /// The same policy with other coefficients of its terms (of scaled observations), all gates open or, where a coefficient is zero, shut.
     pub fn with_coefficients(&self, coefficients: &[f64]) -> Result<Actor> {
-        let (p, q) = self.gates().map_or((0, 0), |(_, p, q)| (p, q));
+        let (p, q) = self.shape().unwrap_or_default();
         require_size("the coefficients of a policy", coefficients.len(), p * q)?;
         let mut actor = self.clone();
         let (weights, gates) = (
             self.architecture.weights(0),
             self.architecture.log_alphas(0),
         );
+        let gated = self.gates().is_some();
         for k in 0..q {
             for j in 0..p {
                 let value = coefficients[k * p + j];
                 actor.parameters[weights.start + j * q + k] = value as f32;
-                // Far from 0 on either side, the gate of test time is exactly 0 or 1.
-                actor.parameters[gates.start + j * q + k] = if value == 0.0 { -10.0 } else { 10.0 };
+                if gated {
+                    // Far from 0 on either side, the gate of test time is exactly 0 or 1.
+                    let open = if value == 0.0 { -10.0 } else { 10.0 };
+                    actor.parameters[gates.start + j * q + k] = open;
+                }
             }
         }
         Ok(actor)

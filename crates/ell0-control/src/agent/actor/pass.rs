@@ -9,7 +9,10 @@ use super::{
     super::head::{backward, may_leave_its_range},
     Actor,
 };
-use crate::error::{Result, require_size};
+use crate::{
+    environment::Tied,
+    error::{Result, require_size},
+};
 
 /// Workspace for a policy's forward and backward pass.
 #[derive(Clone, Debug)]
@@ -30,20 +33,25 @@ struct Lifted {
     lift: Lift,
     space: LiftSpace,
     seen: Vec<f32>,
+    /// For a law that all actions share: its inputs, the rows of one action after those of another.
+    tied: Option<(Tied, Vec<f32>)>,
 }
 
 impl ActorPass {
     /// A workspace for batches of at most `capacity` rows.
     #[must_use]
     pub fn new(actor: &Actor, capacity: usize) -> Self {
+        let body = actor.body_rows(capacity);
+        let tied = |tied: &Tied| (tied.clone(), vec![0.0; body * tied.names.len()]);
         let lift = actor.lift.as_ref().map(|lift| Lifted {
-            space: lift.workspace(capacity),
-            seen: vec![0.0; capacity * lift.features().len()],
+            space: lift.workspace(body),
+            seen: vec![0.0; body * lift.features().len()],
             lift: lift.clone(),
+            tied: actor.tied.as_ref().map(tied),
         });
         let actions = actor.action.components();
         ActorPass {
-            pass: Pass::new(&actor.architecture, capacity),
+            pass: Pass::new(&actor.architecture, body),
             lift,
             heads: actor.heads(),
             action: vec![0.0; capacity * actions.len()],
@@ -74,9 +82,23 @@ impl ActorPass {
         }
         let input = match &mut self.lift {
             None => observation,
-            Some(Lifted { lift, space, seen }) => {
-                let seen = &mut seen[..rows * lift.features().len()];
-                lift.apply(observation, seen, space)?;
+            Some(Lifted {
+                lift,
+                space,
+                seen,
+                tied,
+            }) => {
+                let (inputs, body) = match tied {
+                    None => (observation, rows),
+                    Some((tied, inputs)) => {
+                        let body = rows * tied.inputs.len();
+                        let inputs = &mut inputs[..body * tied.names.len()];
+                        tied.gather(observation, rows, inputs);
+                        (&inputs[..], body)
+                    }
+                };
+                let seen = &mut seen[..body * lift.features().len()];
+                lift.apply(inputs, seen, space)?;
                 seen
             }
         };

@@ -30,6 +30,24 @@ pub struct UpdateRecord {
     pub q_scale: f64,
 }
 
+/// What a policy pays.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Price {
+    /// For its gates, or for its coefficients.
+    pub penalty: Penalty,
+    /// How much more or less each of its laws pays; empty: all alike.
+    pub factors: Vec<f64>,
+}
+
+impl From<Penalty> for Price {
+    fn from(penalty: Penalty) -> Self {
+        Price {
+            penalty,
+            factors: Vec::new(),
+        }
+    }
+}
+
 /// What learns a policy from batches of experience.
 pub trait Algorithm: Send {
     /// Rows of a batch.
@@ -38,8 +56,8 @@ pub trait Algorithm: Send {
     /// Draws the randomness of the next update.
     fn draw(&mut self, rng: &mut Generator);
 
-    /// One update with the randomness that was drawn. `penalty` is what the policy pays for its open gates.
-    fn update(&mut self, batch: &Batch, penalty: &Penalty) -> Result<UpdateRecord>;
+    /// One update with the randomness that was drawn, at a price for what the policy is made of.
+    fn update(&mut self, batch: &Batch, price: &Price) -> Result<UpdateRecord>;
 
     /// Updates so far.
     fn updates(&self) -> u64;

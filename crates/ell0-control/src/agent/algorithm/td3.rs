@@ -1,7 +1,6 @@
 //! Twin delayed deep deterministic policy gradients (Fujimoto, van Hoof and Meger 2018), from top to bottom: settings, randomness, one update in the order of the paper, memory.
 
 use ell0::{
-    gates::Penalty,
     network::{
         Activation, Architecture, Draw, Init, Loss, Mlp, MlpConfig, Noise as GateNoise, Pass,
     },
@@ -10,7 +9,7 @@ use ell0::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Algorithm, Memory, UpdateRecord, learner::Learner};
+use super::{Algorithm, Memory, Price, UpdateRecord, learner::Learner};
 use crate::{
     agent::{Actor, ActorPass},
     error::{Error, Result, require_parameter, require_size},
@@ -173,6 +172,8 @@ pub struct Td3 {
     seen: Vec<f32>,
     d_seen: Vec<f32>,
     target: Vec<f32>,
+    /// The gradient of what each law pays by itself.
+    paid: Vec<f32>,
     critic_architecture: Architecture,
 }
 
@@ -214,6 +215,7 @@ impl Td3 {
             seen: vec![0.0; rows * inputs],
             d_seen: vec![0.0; rows * inputs],
             target: vec![0.0; rows],
+            paid: Vec::new(),
             critic_architecture: architecture,
             actor,
             config,
@@ -275,7 +277,12 @@ impl Algorithm for Td3 {
             .iter_mut()
             .for_each(|e| *e = rng.normal() as f32);
         let architecture = self.actor.architecture();
-        for (shared, by_row) in &mut noise.gates {
+        // Gates of the policy are drawn for its own updates, those of its target only if that is wanted.
+        let sampled = self.config.sampled_targets;
+        let policy = (self.updates + 1).is_multiple_of(self.config.policy_delay);
+        let drawn = [policy || sampled, sampled];
+        let rows = self.actor.body_rows(rows);
+        for ((shared, by_row), _) in noise.gates.iter_mut().zip(drawn).filter(|g| g.1) {
             shared.resize(architecture.shared_noise_len(), 0.0);
             by_row.resize(architecture.row_noise_len(rows), 0.0);
             rng.fill_uniform(shared);
@@ -283,7 +290,7 @@ impl Algorithm for Td3 {
         }
     }
 
-    fn update(&mut self, batch: &Batch, penalty: &Penalty) -> Result<UpdateRecord> {
+    fn update(&mut self, batch: &Batch, price: &Price) -> Result<UpdateRecord> {
         let rows = batch.rows;
         require_size("a batch", rows, self.config.batch)?;
         // Numbers of the observations; actions stand behind them.
@@ -408,8 +415,26 @@ impl Algorithm for Td3 {
                 &mut policy.gradient,
             )?;
             let architecture = self.actor.architecture();
-            let price = architecture.penalise(&policy.parameters, penalty, &mut policy.gradient)?;
-            let loss = price - mean;
+            let paid = if price.factors.is_empty() {
+                let (parameters, gradient) = (&policy.parameters, &mut policy.gradient);
+                architecture.penalise(parameters, &price.penalty, gradient)?
+            } else {
+                // Weights and gates of a dictionary stand term after term, a law beside the other.
+                let laws = price.factors.len();
+                require_size("the factors of a price", laws, self.actor.laws())?;
+                self.paid.clear();
+                self.paid.resize(policy.gradient.len(), 0.0);
+                let parameters = &policy.parameters;
+                let paid = architecture.penalise(parameters, &price.penalty, &mut self.paid)?;
+                let rows = policy.gradient.chunks_mut(laws).zip(self.paid.chunks(laws));
+                for (gradient, paid) in rows {
+                    for ((g, p), factor) in gradient.iter_mut().zip(paid).zip(&price.factors) {
+                        *g += p * *factor as f32;
+                    }
+                }
+                paid
+            };
+            let loss = paid - mean;
             // Before the step, too; every one is looked at, which takes no time side by side.
             let broken = |bad: bool, g: &f32| bad | !g.is_finite();
             if !loss.is_finite() || policy.gradient.iter().fold(false, broken) {

@@ -28,14 +28,14 @@ use serde::{Deserialize, Serialize};
 use self::episodes::{Episodes, Lines};
 use super::{Actor, EpisodeRecord, Memory, TrainConfig, Training};
 use crate::{
-    environment::{Environment, Space},
+    environment::{Environment, Space, Tied},
     error::{Error, Result},
     replay::Replay,
 };
 
 /// The format of the state of a training, as its header says it. The policy alone is beside it: see [`Saver::policy_file`].
 pub const TRAINING_FORMAT: &str = "ell0-training";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Endings of the files of a stem: the state, experience (one of two), episodes, the policy.
 const STATE: &str = ".safetensors";
@@ -56,10 +56,11 @@ struct Header {
     world: String,
     observation: Space,
     action: Space,
+    tied: Option<Tied>,
     episode: u64,
     env_steps: u64,
     q_scale: f64,
-    steering: f64,
+    steering: Vec<f64>,
     counters: BTreeMap<String, u64>,
     replay: Experience,
     episodes: Lines,
@@ -177,13 +178,14 @@ impl Saver {
         let Memory { tensors, counters } = training.agent.memory();
         let header = Header {
             config: training.config.clone(),
-            world: training.world.text(),
-            observation: training.world.observation_space().clone(),
-            action: training.world.action_space().clone(),
+            world: training.world().text(),
+            observation: training.world().observation_space().clone(),
+            action: training.world().action_space().clone(),
+            tied: training.actor().tied().cloned(),
             episode: training.episode,
             env_steps: training.env_steps,
             q_scale: training.q_scale,
-            steering: training.steering,
+            steering: training.steering.clone(),
             counters,
             replay: self.experience,
             episodes: self.episodes.lines(),
@@ -239,7 +241,13 @@ impl Actor {
         let (header, tensors) = from_bytes::<Header>(TRAINING_FORMAT, VERSION, &bytes, state)?;
         let stream = Stream::new(0);
         let kind = header.config.kind()?;
-        let mut actor = Actor::new(&kind, &header.observation, &header.action, &stream)?;
+        let mut actor = Actor::build(
+            &kind,
+            &header.observation,
+            &header.action,
+            header.tied,
+            &stream,
+        )?;
         let parameters = tensors.take(POLICY_PARAMETERS, &[actor.parameters().len()])?;
         actor.parameters_mut().copy_from_slice(&parameters);
         Ok(actor)
@@ -307,6 +315,9 @@ impl Training {
         training.episode = header.episode;
         training.env_steps = header.env_steps;
         training.q_scale = header.q_scale;
+        if header.steering.len() != training.steering.len() {
+            return Err(wrong(&state, "it has another number of laws"));
+        }
         training.steering = header.steering;
         let saver = Saver {
             stem: stem.into(),

@@ -189,6 +189,8 @@ fn a_policy_has_a_small_file() {
                 library,
                 noise: NoisePer::Batch,
                 scaled: false,
+                tied: false,
+                gated: false,
             };
             actor = Actor::new(&kind, seen, chosen, &Stream::new(2)).expect("an actor");
         }
@@ -222,7 +224,7 @@ fn kinds_have_a_text() {
             kind.to_string().parse::<ActorKind>().expect("a policy"),
             kind
         );
-        assert_eq!(kind.has_gates(), text != "network(256, 256)");
+        assert_eq!(kind.pays(), text != "network(256, 256)");
     }
     for text in [
         "network(0)",

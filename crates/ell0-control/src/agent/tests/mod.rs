@@ -1,6 +1,7 @@
 mod actor;
 mod checkpoint;
 mod refine;
+mod tied;
 mod update;
 mod worlds;
 

@@ -2,7 +2,6 @@
 
 use ell0::{
     features::Library,
-    gates::Penalty,
     network::{Draw, NoisePer},
     rng::Stream,
 };
@@ -107,7 +106,7 @@ fn golden_td3_update() {
     };
     agent.draw(&mut stream.at(0));
     agent.noise_mut().smoothing = columns(&case["eps"]);
-    let record = agent.update(&batch, &Penalty::none()).expect("finite");
+    let record = agent.update(&batch, &Price::default()).expect("finite");
     let expected = &case["expected"];
     let near = |got: f64, name: &str| {
         let want = expected[name].as_f64().expect("a number");
@@ -148,6 +147,8 @@ fn the_gradient_reaches_coefficients_and_gates() {
             library: library.clone(),
             noise: noise_per,
             scaled: true,
+            tied: false,
+            gated: true,
         };
         let mut actor = Actor::new(&kind, observation, action, &stream).expect("an actor");
         let mut rng = stream.at(9);
@@ -264,8 +265,8 @@ fn ddpg_is_td3_with_its_switches_set() {
         let before = one.actor().parameters().to_vec();
         one.draw(&mut stream.at(2));
         other.draw(&mut stream.at(3));
-        let record = one.update(&batch, &Penalty::none()).expect("finite");
-        let same = other.update(&batch, &Penalty::none()).expect("finite");
+        let record = one.update(&batch, &Price::default()).expect("finite");
+        let same = other.update(&batch, &Price::default()).expect("finite");
         // The noise that smooths the targets of TD3 does nothing here.
         assert_eq!(record, same);
         assert!(record.actor_loss.is_some(), "update {update}");
@@ -279,7 +280,7 @@ fn ddpg_is_td3_with_its_switches_set() {
     bad.reward[2] = f32::NAN;
     let before = one.actor().parameters().to_vec();
     let critic = one.critic_parameters_mut()[0].0.to_vec();
-    assert!(one.update(&bad, &Penalty::none()).is_err());
+    assert!(one.update(&bad, &Price::default()).is_err());
     assert_eq!(before, one.actor().parameters());
     assert_eq!(critic, one.critic_parameters_mut()[0].0);
 }
@@ -316,10 +317,10 @@ fn nothing_comes_after_an_end() {
         for k in 0..3 {
             changed.next_observation[k * rows + row] += 1.0;
         }
-        let record = agent.clone().update(&changed, &Penalty::none());
+        let record = agent.clone().update(&changed, &Price::default());
         record.expect("finite").critic_loss
     };
-    let same = agent.clone().update(&batch, &Penalty::none());
+    let same = agent.clone().update(&batch, &Price::default());
     let same = same.expect("finite").critic_loss;
     assert_eq!([0, 1, 2].map(|row| loss(row) == same), [false, true, false]);
     // A batch of other sizes is refused.
@@ -332,6 +333,6 @@ fn nothing_comes_after_an_end() {
     ] {
         let mut wrong = batch.clone();
         change(&mut wrong);
-        assert!(agent.clone().update(&wrong, &Penalty::none()).is_err());
+        assert!(agent.clone().update(&wrong, &Price::default()).is_err());
     }
 }

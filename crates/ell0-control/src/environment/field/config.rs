@@ -25,9 +25,11 @@ use crate::{
 /// | `noise` | 0 | 0 | 0 | 0 | deviation of the noise on sensors |
 /// | `test_noise` | 0.25 | 0.05 | 0.1 | 0.1 | the same where policies are compared with noise |
 /// | `limit` | 999 | 50 | 200 | 100 | actions of an episode |
+/// | `ceiling` | 20 | 1000 | 20 | 100 | mean(u²) beyond which a field is out of hand: it stays as it is, and every action costs the ceiling |
+/// | `hidden` | no | no | no | no | whether the parameters are not seen |
 /// | `published` | no | – | – | – | `ks` as its published code has it |
 /// | `sensors_between` | yes | no | yes | yes | whether sensors stand where actuators are, half a distance from 0; not part of the text |
-/// | `sensor_size` | 1 | 0.25 | 1 | 1 | typical size of what sensors show; not part of the text |
+/// | `sensor_size` | 3 | 1 | 1 | 1 | typical size of what sensors show; not part of the text |
 /// | `values` | | | | | values of the parameters, of which one is drawn for each episode |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,6 +49,8 @@ pub struct FieldConfig {
     pub noise: f64,
     pub test_noise: f64,
     pub limit: u32,
+    pub ceiling: f64,
+    pub hidden: bool,
     pub published: bool,
     pub sensors_between: bool,
     pub sensor_size: f64,
@@ -77,6 +81,8 @@ impl FieldConfig {
             noise: 0.0,
             test_noise: 0.1,
             limit: 100,
+            ceiling: 20.0,
+            hidden: false,
             published: false,
             sensors_between: false,
             sensor_size: 1.0,
@@ -102,6 +108,8 @@ impl FieldConfig {
             ("warmup", Slot::Count(&mut self.warmup)),
             ("noise", Slot::Number(&mut self.noise)),
             ("test_noise", Slot::Number(&mut self.test_noise)),
+            ("ceiling", Slot::Number(&mut self.ceiling)),
+            ("hidden", Slot::Flag(&mut self.hidden)),
         ]);
         if equation.steepens() {
             slots.push(("substeps", Slot::Count(&mut self.substeps)));
@@ -149,6 +157,7 @@ impl FieldConfig {
             ("width", self.width),
             ("bound", self.bound),
             ("frame", self.frame),
+            ("ceiling", self.ceiling),
             ("sensor_size", self.sensor_size),
         ] {
             if !(value > 0.0 && value.is_finite() && value < 1e9) {

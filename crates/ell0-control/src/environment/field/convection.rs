@@ -50,7 +50,8 @@ impl Equation for Convection {
             warmup: 50,
             limit: 50,
             test_noise: 0.05,
-            sensor_size: 0.25,
+            sensor_size: 1.0,
+            ceiling: 1000.0,
             values: vec![
                 Values::List((1..=7).map(|k| f64::from(k) / 1000.0).collect()),
                 Values::List(steps.clone()),

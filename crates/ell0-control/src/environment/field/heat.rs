@@ -41,6 +41,7 @@ impl Equation for Heat {
             limit: 100,
             test_noise: 0.1,
             sensor_size: 1.0,
+            ceiling: 100.0,
             values: vec![Values::List(vec![0.005, 0.01, 0.02])],
             ..FieldConfig::common()
         }

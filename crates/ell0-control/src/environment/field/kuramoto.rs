@@ -44,7 +44,7 @@ impl Equation for Kuramoto {
             warmup: 1001,
             limit: 999,
             test_noise: 0.25,
-            sensor_size: 1.0,
+            sensor_size: 3.0,
             values: vec![Values::List(vec![
                 -0.2, -0.15, -0.1, -0.05, 0.0, 0.05, 0.1, 0.15, 0.2,
             ])],

@@ -25,7 +25,7 @@ use realfft::num_complex::Complex;
 use serde::{Deserialize, Serialize};
 
 use self::{
-    equation::Equation,
+    equation::{Equation, EquationParameter},
     ring::Ring,
     solver::{Scheme, Solver},
 };
@@ -120,7 +120,7 @@ const LARGEST: f64 = 1e12;
 /// Sets of parameters that policies are compared on, if there are more: the first, the middle and the last value of each parameter.
 const MOST_SETS: usize = 100;
 
-/// A field on a ring that is acted on. State: its points, then the parameters of the equation.
+/// A field on a ring that is acted on. State: its points, then the parameters of the equation. Rewards are bounded: a field that gets out of hand stays as it is.
 ///
 /// ```
 /// use ell0_control::environment::{Environment, Field, Pde};
@@ -166,7 +166,7 @@ impl Field {
         for name in names("m", config.sensors) {
             observations = observations.unbounded(name).sized(config.sensor_size);
         }
-        for parameter in equation.parameters() {
+        for parameter in seen(equation, &config) {
             observations = observations.unbounded(parameter.seen).sized(parameter.size);
         }
         let mut actions = Space::default();
@@ -335,6 +335,15 @@ impl Field {
     }
 }
 
+/// The parameters that are seen.
+fn seen(equation: &dyn Equation, config: &FieldConfig) -> &'static [EquationParameter] {
+    if config.hidden {
+        &[]
+    } else {
+        equation.parameters()
+    }
+}
+
 /// The place of a point, from 0 to 1 around the ring; the published code counts the first point twice.
 fn grid(config: &FieldConfig, point: usize) -> f64 {
     let last = usize::from(config.published);
@@ -463,7 +472,8 @@ impl Environment for Field {
     fn observe(&self, observation: &mut [f32]) {
         let sensors = self.shared.sensors.iter().zip(&self.noise);
         let sensors = sensors.map(|(&place, noise)| self.state[place] + noise);
-        let parameters = self.equation().parameters().iter().zip(self.parameters());
+        let parameters = seen(self.equation(), self.config()).iter();
+        let parameters = parameters.zip(self.parameters());
         let parameters = parameters.map(|(p, value)| p.factor * value);
         let values = sensors.chain(parameters);
         observation
@@ -489,10 +499,17 @@ impl Environment for Field {
         for (to, a) in acted.iter_mut().zip(action) {
             *to = a.clamp(-bound, bound);
         }
-        self.push(acted);
         let mean_square = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>() / v.len() as f64;
+        let field = &self.state[..config.points];
+        let (cost, effort) = (mean_square(field), config.price * mean_square(acted));
+        // Out of hand: no law brings it back in time, and further steps would only grow beyond what can be computed.
+        if cost > config.ceiling {
+            self.hiss();
+            return Ok(Step::goes_on(-config.ceiling - effort));
+        }
+        let reward = -cost - effort;
+        self.push(acted);
         let field = &mut self.state[..config.points];
-        let reward = -mean_square(field) - config.price * mean_square(acted);
         self.solver.advance(field, &self.force, config.hold);
         // Comparisons with NaN are false.
         if !field.iter().all(|u| u.abs() <= LARGEST) {
@@ -560,7 +577,8 @@ impl Environment for Field {
         let equation = self.equation();
         let mut names: Vec<String> = offsets.iter().map(|d| name(*d)).collect();
         let forced = equation.force_at(0.0).map(|(parameter, _)| parameter);
-        for (k, parameter) in equation.parameters().iter().enumerate() {
+        let seen = seen(equation, config);
+        for (k, parameter) in seen.iter().enumerate() {
             let name = if forced == Some(k) {
                 "forcing"
             } else {
@@ -575,7 +593,7 @@ impl Environment for Field {
                 let mut inputs: Vec<(usize, f64)> = offsets.iter().map(sensor).collect();
                 let place = grid(config, self.shared.ring.place(i, a, true));
                 let force = equation.force_at(place);
-                for k in 0..equation.parameters().len() {
+                for k in 0..seen.len() {
                     let weight = force.filter(|f| f.0 == k).map_or(1.0, |f| f.1);
                     inputs.push((s + k, weight));
                 }

@@ -75,7 +75,7 @@ impl SmoothStep for Field {
 
     fn observe(&self, state: &[f64]) -> Vec<f64> {
         let sensors = self.shared.sensors.iter().map(|&place| state[place]);
-        let parameters = self.equation().parameters().iter();
+        let parameters = super::seen(self.equation(), self.config()).iter();
         let seen = parameters
             .zip(&self.config().values)
             .map(|(p, values)| p.factor * values.middle());

@@ -169,7 +169,7 @@ fn noise_is_on_what_is_seen_and_on_nothing_else() {
 /// No NaN passes a reward: a field that breaks down is an error, and the next episode is sound.
 #[test]
 fn a_field_that_breaks_down_is_an_error() {
-    let mut world = field("ks(mu=0, substeps=1, frame=5, warmup=0)");
+    let mut world = field("ks(mu=0, substeps=1, frame=5, warmup=0, ceiling=1e8)");
     let mut state = vec![0.0; 64];
     (0..64).for_each(|j| state[j] = 50.0 * (j as f64).sin());
     state.push(0.0);
@@ -191,6 +191,31 @@ fn a_field_that_breaks_down_is_an_error() {
     world.reset_to(&calm).expect("a state");
     assert_eq!(world.step(&[0.0; 8]).expect("a step").reward, 0.0);
     assert!(world.state().iter().all(|u| *u == 0.0));
+}
+
+/// A field that is out of hand stays so, and every action costs the same: returns are bounded, and getting there is never worth it.
+#[test]
+fn a_field_that_is_out_of_hand_stays_so() {
+    let mut world = field("ks(mu=0, warmup=0)");
+    let mut state = vec![5.0; 64];
+    state.push(0.0);
+    world.reset_to(&state).expect("a state");
+    for _ in 0..3 {
+        let step = world.step(&[1.0; 8]).expect("a step");
+        assert_eq!((step.reward, step.is_over()), (-20.1, false));
+        assert_eq!(world.state(), state);
+    }
+    // All actuators at once push the mean of the field, which nothing damps: every episode goes on to its end.
+    world.reset(&mut Stream::new(0).at(0));
+    let rewards: Vec<f64> = (0..999)
+        .map(|_| world.step(&[1.0; 8]).expect("a step").reward)
+        .collect();
+    assert!(
+        rewards
+            .iter()
+            .all(|r| (-20.1..0.0).contains(r) || *r == -20.1)
+    );
+    assert_eq!(rewards[998], -20.1);
 }
 
 /// Each derivative beside central differences.
