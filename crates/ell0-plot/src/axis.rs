@@ -102,6 +102,21 @@ impl Ruler {
         }
     }
 
+    /// An even axis around a range and values, without room beyond them.
+    pub(crate) fn around(
+        axis: &Axis,
+        range: (f64, f64),
+        values: impl Iterator<Item = f64>,
+    ) -> Self {
+        let values = values.filter(|v| v.is_finite());
+        let ends = || values.fold(range, |(low, high), v| (low.min(v), high.max(v)));
+        let range = axis.range.unwrap_or_else(ends);
+        Ruler::new(
+            &Axis::linear("").within(range.0, range.1),
+            std::iter::empty(),
+        )
+    }
+
     /// Where a value stands between 0 and 1; none if it cannot be drawn.
     pub(crate) fn at(&self, value: f64) -> Option<f64> {
         let place = match self.scale {

@@ -1,7 +1,7 @@
 //! One chart: axes, series, marks.
 
 use crate::{
-    Series, Shape,
+    Field, Series, Shape,
     axis::{Axis, Ruler, Scale},
 };
 
@@ -25,6 +25,8 @@ pub struct Chart {
     pub x: Axis,
     /// Vertical axis.
     pub y: Axis,
+    /// Values shown by colours, behind all else. With one, both axes are even and end where it does, if nothing is shown beyond.
+    pub field: Option<Field>,
     /// What is shown, from back to front.
     pub series: Vec<Series>,
     /// What is pointed out.
@@ -38,6 +40,7 @@ impl Chart {
             title: title.into(),
             x,
             y,
+            field: None,
             series: Vec::new(),
             marks: Vec::new(),
         }
@@ -46,6 +49,12 @@ impl Chart {
     /// With another series.
     pub fn with(mut self, series: Series) -> Self {
         self.series.push(series);
+        self
+    }
+
+    /// With values shown by colours, and what they mean at its right.
+    pub fn with_field(mut self, field: Field) -> Self {
+        self.field = Some(field);
         self
     }
 
@@ -76,9 +85,14 @@ impl Chart {
         let zero = (self.y.scale == Scale::Linear
             && self.series.iter().any(|s| s.shape == Shape::Bars))
         .then_some(0.0);
-        (
-            Ruler::new(&self.x, points().map(|p| p.0)),
-            Ruler::new(&self.y, points().map(|p| p.1).chain(edges).chain(zero)),
-        )
+        let xs = points().map(|p| p.0);
+        let ys = points().map(|p| p.1).chain(edges).chain(zero);
+        match &self.field {
+            None => (Ruler::new(&self.x, xs), Ruler::new(&self.y, ys)),
+            Some(field) => (
+                Ruler::around(&self.x, field.x(), xs),
+                Ruler::around(&self.y, field.y(), ys),
+            ),
+        }
     }
 }

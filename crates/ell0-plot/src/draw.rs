@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Chart, Series, Shape,
+    Chart, Field, Series, Shape,
     axis::Tick,
+    colour_bar::{self, mark, outline},
     element::{Anchor, Colour, Element, FRAME, GRID, Line, Place, Sheet, Text},
     frame::{Frame, LEGEND_ROW, TOP, letters},
     svg::Short,
@@ -21,13 +22,15 @@ const MARKED: Colour = "#c0262d";
 /// Lines of more points than this do not tell their values.
 const MOST_TOLD: usize = 700;
 
-fn label(tick: &Tick, place: Place, anchor: Anchor) -> Element {
-    let mut text = Text::new(place, 11.0, anchor, "10");
-    match tick {
-        Tick::Number(number) => text.words.clone_from(number),
-        Tick::Power(k) => text.power = Some(*k),
+impl Tick {
+    pub(crate) fn label(&self, place: Place, anchor: Anchor) -> Element {
+        let mut text = Text::new(place, 11.0, anchor, "10");
+        match self {
+            Tick::Number(number) => text.words.clone_from(number),
+            Tick::Power(k) => text.power = Some(*k),
+        }
+        Element::Text(text)
     }
-    Element::Text(text)
 }
 
 fn grid(corners: [Place; 2]) -> Element {
@@ -49,7 +52,12 @@ impl Chart {
         let title = Text::new((frame.left, 18.0), size, Anchor::Start, &self.title);
         let mut behind = vec![Element::Text(title)];
         self.axes(&mut behind, &frame);
-        let mut data = Vec::new();
+        let (mut data, mut front) = (Vec::new(), Vec::new());
+        if let Some(field) = &self.field {
+            show(&mut data, &frame, field);
+            self.around_field(&mut front, &frame);
+            colour_bar::draw(&mut front, field, &frame);
+        }
         for (k, (series, colour)) in self.series.iter().zip(&colours).enumerate() {
             match series.shape {
                 Shape::Bars => self.bars(&mut data, &frame, k, colour),
@@ -59,7 +67,6 @@ impl Chart {
                 _ => self.line(&mut data, &frame, series, colour),
             }
         }
-        let mut front = Vec::new();
         self.draw_marks(&mut front, &frame);
         for entry in legend {
             let (x, y) = (frame.left + entry.x, TOP + LEGEND_ROW * entry.row as f64);
@@ -203,14 +210,30 @@ impl Chart {
         }
     }
 
+    /// A field hides the grid and the inner half of the axes: marks outside of it say where the labels belong.
+    fn around_field(&self, front: &mut Vec<Element>, frame: &Frame) {
+        let (left, top, bottom) = (frame.left, frame.top, frame.bottom());
+        front.push(outline([left, top, left + frame.width, bottom]));
+        if self.x.categories.is_empty() {
+            for (value, _) in frame.columns() {
+                let Some(x) = frame.x(value) else { continue };
+                front.push(mark([(x, bottom), (x, bottom + 4.0)]));
+            }
+        }
+        for (value, _) in &frame.rows {
+            let Some(y) = frame.y(*value) else { continue };
+            front.push(mark([(left - 4.0, y), (left, y)]));
+        }
+    }
+
     fn axes(&self, behind: &mut Vec<Element>, frame: &Frame) {
         let (left, top, bottom) = (frame.left, frame.top, frame.bottom());
         let right = left + frame.width;
         if self.x.categories.is_empty() {
-            for (value, tick) in frame.x.ticks((frame.width / 60.0).max(1.0) as usize) {
+            for (value, tick) in frame.columns() {
                 let Some(x) = frame.x(value) else { continue };
                 behind.push(grid([(x, top), (x, bottom)]));
-                behind.push(label(&tick, (x, bottom + 16.0), Anchor::Middle));
+                behind.push(tick.label((x, bottom + 16.0), Anchor::Middle));
             }
         }
         for (k, name) in self.x.categories.iter().enumerate() {
@@ -227,7 +250,7 @@ impl Chart {
         for (value, tick) in &frame.rows {
             let Some(y) = frame.y(*value) else { continue };
             behind.push(grid([(left, y), (right, y)]));
-            behind.push(label(tick, (left - 6.0, y + 4.0), Anchor::End));
+            behind.push(tick.label((left - 6.0, y + 4.0), Anchor::End));
         }
         let edge = vec![(left, top), (left, bottom), (right, bottom)];
         let edge = Line::through(edge, FRAME, 1.0);
@@ -244,6 +267,18 @@ impl Chart {
             turned: true,
             ..name
         }));
+    }
+}
+
+fn show(data: &mut Vec<Element>, frame: &Frame, field: &Field) {
+    let ((x0, x1), (y0, y1)) = (field.x(), field.y());
+    let corners = (frame.x(x0), frame.y(y1), frame.x(x1), frame.y(y0));
+    if let (Some(left), Some(top), Some(right), Some(foot)) = corners {
+        data.push(Element::Picture {
+            place: (left, top),
+            size: (right - left, foot - top),
+            picture: field.picture(),
+        });
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a drawing is made of, before it is SVG or pixels.
 
+use crate::picture::Picture;
+
 /// A colour, as SVG writes it: `#rrggbb`.
 pub(crate) type Colour = &'static str;
 
@@ -30,6 +32,12 @@ pub(crate) enum Element {
         boxes: Vec<[f64; 4]>,
         colour: Colour,
         opacity: f64,
+    },
+    /// Coloured cells that fill a rectangle, with sharp edges.
+    Picture {
+        place: Place,
+        size: (f64, f64),
+        picture: Picture,
     },
     /// A rectangle that can be pointed at.
     Bar {

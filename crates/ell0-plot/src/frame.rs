@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::{
     Axis, Chart, Series,
     axis::{Ruler, Tick},
+    colour_bar,
     element::Colour,
 };
 
@@ -20,6 +21,14 @@ const LETTER: f64 = 5.9;
 
 pub(crate) fn letters(text: &str) -> f64 {
     LETTER * text.chars().count() as f64
+}
+
+/// About the width of a tick's label.
+pub(crate) fn length(tick: &Tick) -> f64 {
+    match tick {
+        Tick::Number(text) => letters(text),
+        Tick::Power(_) => 4.0 * LETTER,
+    }
 }
 
 /// An entry of the legend.
@@ -58,16 +67,14 @@ impl Frame {
             axis if axis.label.is_empty() => Vec::new(),
             _ => y.ticks((height / 36.0).max(5.0) as usize),
         };
-        let length = |tick: &Tick| match tick {
-            Tick::Number(text) => letters(text),
-            Tick::Power(_) => 4.0 * LETTER,
-        };
         let below = height - TOP - BOTTOM - 6.0;
         let lengths = rows(below);
         let longest = lengths.iter().map(|row| length(&row.1)).fold(0.0, f64::max);
         let label = if chart.y.label.is_empty() { 8.0 } else { 24.0 };
         let left = (label + longest + 8.0).clamp(LEFT, LEFT.max(0.4 * width));
-        let width = width - left - RIGHT;
+        let right = chart.field.as_ref();
+        let right = right.map_or(RIGHT, |field| colour_bar::room(field, below));
+        let width = (width - left - right).max(20.0);
         // The legend may take a quarter of the chart.
         let most_rows = (0.25 * height / LEGEND_ROW).max(1.0) as usize;
         let legend = chart.legend(colours, width, most_rows);
@@ -94,6 +101,11 @@ impl Frame {
     pub fn y(&self, value: f64) -> Option<f64> {
         let at = self.y.at(value)?;
         Some(self.top + (1.0 - at) * self.height)
+    }
+
+    /// Labels along the horizontal axis.
+    pub fn columns(&self) -> Vec<(f64, Tick)> {
+        self.x.ticks((self.width / 60.0).max(1.0) as usize)
     }
 
     pub fn bottom(&self) -> f64 {

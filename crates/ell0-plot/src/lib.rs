@@ -12,18 +12,25 @@
 //! ```
 
 mod axis;
+mod base64;
 mod chart;
+mod colour_bar;
 mod draw;
 mod element;
+mod field;
 mod figure;
 mod frame;
 mod letters;
 mod paint;
+mod palette;
+mod picture;
 mod series;
 mod svg;
 
 pub use axis::{Axis, Scale};
 pub use chart::{Chart, Mark};
+pub use field::Field;
 pub use figure::{Error, Figure};
+pub use palette::Palette;
 pub use series::{Series, Shape};
 pub use svg::escaped;

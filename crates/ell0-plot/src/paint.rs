@@ -10,6 +10,7 @@ use crate::{
     Error,
     element::{Anchor, Colour, Element, Line, POWER, Place, Sheet, Text},
     letters::Letters,
+    picture::Picture,
 };
 
 /// Pixels in the making.
@@ -96,6 +97,27 @@ impl Canvas<'_> {
                     let covered = (reach - (dx * dx + dy * dy).sqrt()).clamp(0.0, 1.0);
                     self.mix(row, column, colour, covered * opacity as f32);
                 }
+            }
+        }
+    }
+
+    /// Coloured cells, from whole pixels to whole pixels.
+    fn put(&mut self, picture: &Picture, (x, y): Place, (width, height): (f64, f64)) {
+        let ends = [self.place((x, y)), self.place((x + width, y + height))];
+        // Far enough for any paper, and products of it are still numbers.
+        let edge = |at: f32| at.round().clamp(-1e9, 1e9) as i64;
+        let [(left, top), (right, foot)] = ends.map(|(x, y)| (edge(x), edge(y)));
+        let parts = ((right - left) as usize, (foot - top) as usize);
+        let (columns, rows) = self.clip.clone();
+        let seen = |range: Range<usize>, from: i64, to: i64| {
+            let end = |at: i64| (at.max(0) as usize).clamp(range.start, range.end);
+            end(from)..end(to)
+        };
+        let columns = seen(columns, left, right);
+        for row in seen(rows, top, foot) {
+            for column in columns.clone() {
+                let at = ((column as i64 - left) as usize, (row as i64 - top) as usize);
+                self.mix(row, column, picture.part(parts, at.0, at.1), 1.0);
             }
         }
     }
@@ -196,6 +218,7 @@ impl Element {
         match self {
             Element::Text(_) | Element::Cells { .. } => false,
             Element::Line(_)
+            | Element::Picture { .. }
             | Element::Points { .. }
             | Element::Dot { .. }
             | Element::Ring { .. } => true,
@@ -233,6 +256,11 @@ impl Element {
                     }
                 }
             }
+            Element::Picture {
+                place,
+                size,
+                picture,
+            } => on.put(picture, *place, *size),
             Element::Bar {
                 place,
                 size,
@@ -441,7 +469,7 @@ fn paint_within(
 
 #[cfg(test)]
 mod tests {
-    use crate::{Axis, Chart, Figure, Series};
+    use crate::{Axis, Chart, Field, Figure, Palette, Series, palette::MISSING};
 
     /// The colours of a PNG file, and its width.
     fn decoded(file: &[u8]) -> (Vec<[u8; 3]>, usize) {
@@ -449,7 +477,7 @@ mod tests {
         let mut reader = decoder.read_info().expect("a PNG file");
         let mut data = vec![0; reader.output_buffer_size().expect("a size")];
         let info = reader.next_frame(&mut data).expect("a picture");
-        let pixels = data[..info.buffer_size()].chunks_exact(4);
+        let pixels = data[..info.buffer_size()].chunks_exact(info.color_type.samples());
         let colours = pixels.map(|p| [p[0], p[1], p[2]]).collect();
         (colours, info.width as usize)
     }
@@ -522,5 +550,141 @@ mod tests {
         ];
         let svg = chart(Series::band("", band)).svg();
         assert_eq!(svg.matches("<polygon").count(), 2);
+    }
+
+    /// A picture of an SVG file: where it stands, its colours, and its columns.
+    struct Embedded {
+        place: [f64; 4],
+        colours: Vec<[u8; 3]>,
+        columns: usize,
+    }
+
+    fn embedded(svg: &str) -> Vec<Embedded> {
+        let read = |image: &str| {
+            let after = |start: &str| {
+                let rest = image.split_once(start).expect("written").1;
+                rest.split_once('"').expect("quoted").0.to_owned()
+            };
+            let number = |name| after(&format!(" {name}=\"")).parse().expect("a number");
+            let (colours, columns) = decoded(&bytes(&after("data:image/png;base64,")));
+            Embedded {
+                place: ["x", "y", "width", "height"].map(number),
+                colours,
+                columns,
+            }
+        };
+        svg.split("<image").skip(1).map(read).collect()
+    }
+
+    /// What base 64 stands for.
+    fn bytes(letters: &str) -> Vec<u8> {
+        let value = |letter: u8| match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'+' => 62,
+            _ => 63,
+        };
+        let letters = letters.trim_end_matches('=').as_bytes().chunks(4);
+        let three = |four: &[u8]| {
+            let bits = four.iter().fold(0, |b, l| b << 6 | u32::from(value(*l)));
+            let bits = bits << (6 * (4 - four.len()));
+            bits.to_be_bytes()[1..four.len()].to_vec()
+        };
+        letters.flat_map(three).collect()
+    }
+
+    fn field(value: impl FnMut(usize, usize) -> f64) -> Field {
+        let field = Field::from_fn((5, 40), (0.0, 4.0), (-1.0, 1.0), value);
+        field
+            .expect("a field")
+            .with_range(-2.0, 2.0)
+            .with_label("u")
+    }
+
+    fn shown(field: Field) -> Chart {
+        Chart::new("", Axis::linear("t"), Axis::linear("x")).with_field(field)
+    }
+
+    #[test]
+    fn fields_have_the_same_colours_as_svg_and_as_png() {
+        let value = |row: usize, column: usize| match (row, column) {
+            (4, 39) => f64::NAN,
+            _ => row as f64 - 0.1 * column as f64,
+        };
+        let figure = Figure::new(vec![shown(field(value))]).with_size(600.0, 300.0);
+        let svg = embedded(&figure.svg());
+        let [field, bar] = svg.as_slice() else {
+            panic!("a field and its colours");
+        };
+        assert_eq!((field.columns, field.colours.len()), (40, 200));
+        assert_eq!((bar.columns, bar.colours.len()), (1, 256));
+        for zoom in [1.0, 1.7, 2.0] {
+            let (painted, width) = decoded(&figure.png(zoom).expect("painted"));
+            let at = |x: f64, y: f64| {
+                // The chart stands at (8, 8).
+                let pixel = |v: f64| ((v + 8.0) * f64::from(zoom)) as usize;
+                painted[pixel(y) * width + pixel(x)]
+            };
+            let [left, top, wide, high] = field.place;
+            for row in 0..5 {
+                for column in 0..40 {
+                    let x = left + (column as f64 + 0.5) / 40.0 * wide;
+                    let y = top + (row as f64 + 0.5) / 5.0 * high;
+                    let colour = Palette::Diverging.colour(value(4 - row, column), (-2.0, 2.0));
+                    assert_eq!(at(x, y), colour, "{row} {column}");
+                    assert_eq!(field.colours[row * 40 + column], colour, "{row} {column}");
+                }
+            }
+            assert_eq!(field.colours[39], MISSING);
+            // From the greatest value at the top to the least, white in between.
+            let [left, top, wide, high] = bar.place;
+            let near = |a: [u8; 3], value: f64| {
+                let b = Palette::Diverging.colour(value, (-2.0, 2.0));
+                assert!(
+                    a.iter().zip(b).all(|(a, b)| a.abs_diff(b) < 8),
+                    "{a:?} {b:?}"
+                );
+            };
+            for k in 1..16 {
+                let share = f64::from(k) / 16.0;
+                let value = 2.0 - 4.0 * share;
+                near(at(left + 0.5 * wide, top + share * high), value);
+                near(bar.colours[16 * k as usize], value);
+            }
+        }
+    }
+
+    #[test]
+    fn charts_of_one_range_have_one_scale() {
+        let charts = [1.0, 3.0].map(|most| shown(field(|_, column| most * column as f64 / 39.0)));
+        let svg = Figure::new(charts.into()).svg();
+        let all = embedded(&svg);
+        assert_eq!(all.len(), 4);
+        assert_eq!(all[1].colours, all[3].colours);
+        assert_ne!(all[0].colours, all[2].colours);
+        // The same numbers beside both, and the label.
+        for words in [">−2</text>", ">u</text>"] {
+            assert_eq!(svg.matches(words).count(), 2, "{words}");
+        }
+    }
+
+    #[test]
+    fn large_fields_are_small_files_and_end_at_the_plot() {
+        let value = |row: usize, column: usize| (0.1 * (row + column) as f64).sin();
+        let large = Field::from_fn((64, 5000), (0.0, 4.0), (0.0, 1.0), value).expect("a field");
+        let svg = Figure::new(vec![shown(large)]).svg();
+        assert_eq!(embedded(&svg)[0].columns, 600);
+        assert!(svg.len() < 200_000, "{}", svg.len());
+        // A part of a field, seen closely: red where the plot is, and nowhere at its left or below.
+        let mut chart = shown(field(|_, _| 2.0));
+        chart.x = chart.x.within(1.0, 1.0 + 1e-9);
+        chart.y = chart.y.within(0.5, 0.5 + 1e-9);
+        let (painted, width) = decoded(&Figure::new(vec![chart]).png(1.0).expect("painted"));
+        let red = painted.iter().enumerate();
+        let red = red.filter(|(_, c)| **c == Palette::Diverging.colour(2.0, (-2.0, 2.0)));
+        let places: Vec<_> = red.map(|(k, _)| (k % width, k / width)).collect();
+        assert!(places.len() > 20_000, "{}", places.len());
+        assert!(places.iter().all(|(x, y)| *x >= 70 && *y < 8 + 320 - 50));
     }
 }

@@ -121,6 +121,19 @@ impl Element {
                     "\" fill=\"{colour}\" fill-opacity=\"{opacity}\" shape-rendering=\"crispEdges\"/>"
                 )?;
             }
+            Element::Picture {
+                place,
+                size,
+                picture,
+            } => write!(
+                svg,
+                "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" href=\"{}\"/>",
+                Length(place.0),
+                Length(place.1),
+                Length(size.0),
+                Length(size.1),
+                picture.data_uri()
+            )?,
             Element::Bar {
                 place,
                 size,

@@ -1,8 +1,9 @@
 //! Worlds that can be reset and stepped.
 //!
-//! A world is a value that implements [`Environment`]. [`make`] gives those that have a name, such as `pendulum(g=9.81)`; a [`Registry`] holds more. A world of your own needs no name in a
+//! A world is a value that implements [`Environment`]. [`make`] gives those that have a name, such as `pendulum(g=9.81)` or `cartpole-swingup`; a [`Registry`] holds more. A world of your own needs no name in a
 //! registry: everything in this crate takes the value.
 
+mod cartpole;
 mod check;
 mod closed_form;
 mod field;
@@ -16,6 +17,7 @@ mod tied;
 mod time_limit;
 mod values;
 
+pub use cartpole::{CartPole, CartPoleConfig};
 pub use check::check;
 pub(crate) use check::look;
 pub use closed_form::{ClosedForm, Parameter};

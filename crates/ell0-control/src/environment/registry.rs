@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use ell0::wording::{meant, shown};
 
-use super::{Environment, Values, field::Pde, pendulum};
+use super::{Environment, Values, cartpole, field::Pde, pendulum};
 use crate::error::{Error, Result};
 
 /// Steps of the longest episode that a text can ask for.
@@ -80,7 +80,10 @@ impl Default for Registry {
     fn default() -> Self {
         let fields = Pde::ALL.map(Pde::maker);
         Registry {
-            makers: [pendulum::maker()].into_iter().chain(fields).collect(),
+            makers: [pendulum::maker(), cartpole::maker()]
+                .into_iter()
+                .chain(fields)
+                .collect(),
         }
     }
 }
@@ -111,7 +114,7 @@ impl Registry {
                     .filter_map(|m| Some(format!("`{}`", m.names.first()?)))
                     .collect();
                 let reason = format!(
-                    "there is no environment `{}`; there is {}, for example pendulum(g=9.81)",
+                    "there is no environment `{}`; known are {}, for example pendulum(g=9.81)",
                     shown(call.name),
                     names.join(", ")
                 );
@@ -313,7 +316,13 @@ mod tests {
 
     #[test]
     fn text_makes_environments_and_environments_make_text() {
-        for text in ["pendulum", "pendulum()", " pendulum( g = 9.81 , limit=50)"] {
+        for text in [
+            "pendulum",
+            "pendulum()",
+            " pendulum( g = 9.81 , limit=50)",
+            "cartpole-swingup",
+            "cartpole-swingup(pole_mass=0.25, limit=50)",
+        ] {
             let environment = make(text).expect("an environment");
             let again = make(&environment.text()).expect("an environment");
             assert_eq!(environment.text(), again.text());
@@ -328,6 +337,8 @@ mod tests {
     fn mistakes_are_marked() {
         for (text, words, at) in [
             ("pendulm", "there is no environment `pendulm`", 0),
+            ("pendulm", "known are `pendulum`, `cartpole-swingup`", 0),
+            ("cartpole-swingup(trak=2)", "did you mean `track`?", 17),
             ("pendulum(g=9.81", "a `)` is missing", 15),
             ("pendulum(lenght=2)", "did you mean `length`?", 9),
             ("pendulum(g=9, mass=x)", "`x` is not a number", 19),
@@ -353,10 +364,22 @@ mod tests {
         }
     }
 
+    /// What is said of a world is the text that makes it as it is without parameters.
+    #[test]
+    fn every_world_is_made_as_its_line_says() {
+        for maker in Registry::default().makers() {
+            let (text, _) = maker.help().split_once(": ").expect("a text and words");
+            assert_eq!(make(text).expect("a world").text(), text);
+            for name in maker.names() {
+                assert_eq!(make(name).expect("a world").text(), text);
+            }
+        }
+    }
+
     proptest! {
         #![proptest_config(cases())]
         #[test]
-        fn any_text_is_an_environment_or_an_error(text in "(pendulum)?[(]?[a-z=,. 0-9)(é]*") {
+        fn any_text_is_an_environment_or_an_error(text in "(pendulum|cartpole-swingup)?[(]?[a-z=,. 0-9)(é]*") {
             let _ = make(&text).map_err(|e| e.to_string());
         }
     }

@@ -128,7 +128,7 @@ impl FieldConfig {
         Ok(config)
     }
 
-    /// The text of a world with these settings: its parameters, and what is not as it is by default. The limit is added by who cuts episodes off.
+    /// The text of a world with these settings: its parameters and its noise, and what is not as it is by default. The limit is added by who cuts episodes off.
     pub(super) fn text(&self, equation: &dyn Equation) -> String {
         let (mut mine, mut usual) = (self.clone(), equation.defaults());
         let parameters = equation.parameters().len();
@@ -137,7 +137,9 @@ impl FieldConfig {
             .iter()
             .zip(usual.slots(equation))
             .enumerate()
-            .filter(|(k, (mine, usual))| *k < parameters || mine.1.text() != usual.1.text())
+            .filter(|(k, (mine, usual))| {
+                *k < parameters || mine.0 == "noise" || mine.1.text() != usual.1.text()
+            })
             .map(|(_, (mine, _))| format!("{}={}", mine.0, mine.1.text()))
             .collect();
         format!("{}({})", equation.name(), texts.join(", "))

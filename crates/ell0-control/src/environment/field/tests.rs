@@ -76,12 +76,18 @@ fn texts_come_back_and_say_what_is_unusual() {
             "ks(mu=0.15, noise=0.25)",
             "ks(mu=0.15, noise=0.25, limit=999)",
         ),
-        ("ks(mu=[-0.1,0.1])", "ks(mu=[-0.1, 0.1], limit=999)"),
+        (
+            "ks(mu=[-0.1,0.1])",
+            "ks(mu=[-0.1, 0.1], noise=0, limit=999)",
+        ),
         (
             "ks(mu=-0.25..0.25, published=true)",
-            "ks(mu=-0.25..0.25, published=true, limit=999)",
+            "ks(mu=-0.25..0.25, noise=0, published=true, limit=999)",
         ),
-        ("heat(kappa=0.1, limit=7)", "heat(kappa=0.1, limit=7)"),
+        (
+            "heat(kappa=0.1, limit=7)",
+            "heat(kappa=0.1, noise=0, limit=7)",
+        ),
     ] {
         let world = field(text);
         assert_eq!(world.text(), expected);
@@ -169,7 +175,7 @@ fn noise_is_on_what_is_seen_and_on_nothing_else() {
 /// No NaN passes a reward: a field that breaks down is an error, and the next episode is sound.
 #[test]
 fn a_field_that_breaks_down_is_an_error() {
-    let mut world = field("ks(mu=0, substeps=1, frame=5, warmup=0, ceiling=1e8)");
+    let mut world = field("ks(mu=0, substeps=1, frame=5, warmup=0, hold=40, ceiling=1e8)");
     let mut state = vec![0.0; 64];
     (0..64).for_each(|j| state[j] = 50.0 * (j as f64).sin());
     state.push(0.0);
