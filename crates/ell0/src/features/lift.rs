@@ -39,7 +39,11 @@ pub struct LiftSpace {
     inputs: Vec<f64>,
     features: Vec<f64>,
     workspace: Workspace,
+    needed: Vec<bool>,
 }
+
+/// Rows that are lifted at a time where only some features are wanted: few enough for all of them to stay near.
+const BLOCK: usize = 128;
 
 impl Lift {
     /// Features of inputs that are divided by their scales first.
@@ -80,7 +84,64 @@ impl Lift {
             inputs: vec![0.0; rows * self.features.inputs().len()],
             features: vec![0.0; rows * self.features.len()],
             workspace: self.features.workspace(rows),
+            needed: Vec::new(),
         }
+    }
+
+    /// The same of some of the features only, whose columns stand one after the other: what they do not need is not computed.
+    pub fn apply_some(
+        &self,
+        wanted: &[usize],
+        inputs: &[f32],
+        out: &mut [f32],
+        space: &mut LiftSpace,
+    ) -> Result<()> {
+        let width = self.features.inputs().len();
+        let rows = inputs.len() / width;
+        require_len("input values of the features", inputs.len(), rows * width)?;
+        require_len("room for the features", out.len(), rows * wanted.len())?;
+        if let Some(&beyond) = wanted.iter().find(|k| **k >= self.features.len()) {
+            require(false, "feature", beyond, "it must be one of the features")?;
+        }
+        if rows > space.rows {
+            require_len("rows of the workspace", space.rows, rows)?;
+        }
+        self.features.needed(wanted, &mut space.needed);
+        let needed = &space.needed;
+        for first in (0..rows).step_by(BLOCK) {
+            let block = BLOCK.min(rows - first);
+            let scaled = &mut space.inputs[..block * width];
+            for (k, column) in scaled.chunks_exact_mut(block).enumerate() {
+                let factor = match self.scaled {
+                    Scaled::Inputs => self.factors[k],
+                    Scaled::Features => 1.0,
+                };
+                let from = &inputs[k * rows + first..][..block];
+                for (x, from) in column.iter_mut().zip(from) {
+                    *x = factor * f64::from(*from);
+                }
+            }
+            let features = &mut space.features[..block * self.features.len()];
+            self.features
+                .run(scaled, block, features, &mut space.workspace, |k| needed[k]);
+            simd::vectorised(
+                #[inline(always)]
+                || {
+                    for (column, &k) in wanted.iter().enumerate() {
+                        let factor = match self.scaled {
+                            Scaled::Inputs => 1.0,
+                            Scaled::Features => self.factors[k],
+                        };
+                        let out = &mut out[column * rows + first..][..block];
+                        let from = &features[k * block..][..block];
+                        for (o, f) in out.iter_mut().zip(from) {
+                            *o = (f * factor) as f32;
+                        }
+                    }
+                },
+            );
+        }
+        Ok(())
     }
 
     /// What a network sees of some rows; columns of inputs and of features stand one after the other. Allocates nothing.
@@ -216,6 +277,35 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+
+    /// Some of the features are the same bits as all of them, whatever stands between.
+    #[test]
+    fn some_features_are_those_of_all() {
+        let rows = 3 * BLOCK + 17;
+        let mut rng = Stream::new(4).at(0);
+        let x: Vec<f32> = (0..2 * rows).map(|_| rng.normal() as f32).collect();
+        let p = features().len();
+        let sizes: Vec<f64> = (0..p).map(|k| 0.1 + k as f64).collect();
+        for lift in [
+            Lift::of_scaled_inputs(features(), &[2.0, 0.3]).unwrap(),
+            Lift::to_scaled_features(features(), &sizes).unwrap(),
+        ] {
+            let mut space = lift.workspace(rows);
+            let mut all = vec![0.0; rows * p];
+            lift.apply(&x, &mut all, &mut space).unwrap();
+            let sets: [&[usize]; 4] = [&[], &[9], &[0, 3, 8, 13], &[1, 2, 3, 4, 5, 6, 7]];
+            for wanted in sets {
+                let mut some = vec![0.0; rows * wanted.len()];
+                lift.apply_some(wanted, &x, &mut some, &mut space).unwrap();
+                for (column, &k) in some.chunks_exact(rows).zip(wanted) {
+                    assert_eq!(column, &all[k * rows..][..rows]);
+                }
+            }
+            let mut out = vec![0.0; rows];
+            assert!(lift.apply_some(&[p], &x, &mut out, &mut space).is_err());
+            assert!(lift.apply_some(&[0, 1], &x, &mut out, &mut space).is_err());
         }
     }
 

@@ -245,8 +245,57 @@ impl Features {
         if rows > workspace.rows {
             require_len("rows of the workspace", workspace.rows, rows)?;
         }
+        self.run(inputs, rows, out, workspace, |_| true);
+        Ok(())
+    }
+
+    /// Whether each step of the evaluation is needed for some of the terms.
+    pub(super) fn needed(&self, terms: &[usize], needed: &mut Vec<bool>) {
+        needed.clear();
+        needed.resize(self.steps.len(), false);
+        let (mut outputs, mut temporaries) =
+            (vec![false; self.len()], vec![false; self.temporaries]);
+        terms.iter().for_each(|&k| outputs[k] = true);
+        // Steps read only columns made before them.
+        for (&(target, operation), needed) in self.steps.iter().zip(needed).rev() {
+            *needed = match target {
+                Column::Output(k) => outputs[k],
+                Column::Temporary(k) => temporaries[k],
+                Column::Input(_) => false,
+            };
+            if !*needed {
+                continue;
+            }
+            let mut read = |column: Column| match column {
+                Column::Output(k) => outputs[k] = true,
+                Column::Temporary(k) => temporaries[k] = true,
+                Column::Input(_) => {}
+            };
+            match operation {
+                Operation::One => {}
+                Operation::Product(a, b) => {
+                    read(a);
+                    read(b);
+                }
+                Operation::Copy(a) | Operation::Reciprocal(a) | Operation::Call(_, _, a) => read(a),
+            }
+        }
+    }
+
+    /// Runs the steps that are needed; sizes have been checked.
+    pub(super) fn run(
+        &self,
+        inputs: &[f64],
+        rows: usize,
+        out: &mut [f64],
+        workspace: &mut Workspace,
+        needed: impl Fn(usize) -> bool,
+    ) {
         let temporaries = &mut workspace.columns[..rows * self.temporaries];
-        for &(target, operation) in &self.steps {
+        for (index, &(target, operation)) in self.steps.iter().enumerate() {
+            if !needed(index) {
+                continue;
+            }
             // Steps read only columns made before them, so what is to be written splits off from what is read.
             let (done_out, done_temporary, target) = match target {
                 Column::Output(k) => {
@@ -292,6 +341,5 @@ impl Features {
                 }
             }
         }
-        Ok(())
     }
 }

@@ -79,26 +79,41 @@ impl Pass {
     /// The predictions for `x`, which holds column after column; so do the predictions.
     pub fn forward(&mut self, parameters: &[f32], x: &[f32], draw: Draw) -> Result<&[f32]> {
         self.rows = 0;
-        let architecture = &self.architecture;
-        let inputs = architecture.inputs();
+        let inputs = self.architecture.inputs();
         let rows = x.len() / inputs;
-        require_len("parameters", parameters.len(), architecture.parameter_len())?;
         require_len("values of the batch", x.len(), rows * inputs)?;
+        // Closed inputs are left out, as closed hidden units are.
+        self.forward_open(parameters, rows, draw, |open, input| {
+            for (column, &unit) in input.chunks_exact_mut(rows).zip(open) {
+                column.copy_from_slice(&x[unit * rows..][..rows]);
+            }
+            Ok(())
+        })
+    }
+
+    /// The same for a batch that is made on demand: once the gates are drawn, `fill` is told which inputs are open and writes the columns of these, one after the other.
+    pub fn forward_open<E: From<Error>>(
+        &mut self,
+        parameters: &[f32],
+        rows: usize,
+        draw: Draw,
+        fill: impl FnOnce(&[usize], &mut [f32]) -> Result<(), E>,
+    ) -> Result<&[f32], E> {
+        self.rows = 0;
+        let architecture = &self.architecture;
+        require_len("parameters", parameters.len(), architecture.parameter_len())?;
         if rows == 0 {
-            return Err(Error::Empty { what: "batch" });
+            return Err(Error::Empty { what: "batch" }.into());
         }
         if rows > self.capacity {
             let expected = format!("this workspace holds at most {}", self.capacity);
-            return Err(Error::parameter("rows of the batch", rows, expected));
+            return Err(Error::parameter("rows of the batch", rows, expected).into());
         }
         self.draw_gates(parameters, draw, rows)?;
         let architecture = &self.architecture;
 
-        let first = &self.layers[0];
-        // Closed inputs are left out, as closed hidden units are.
-        for (column, &unit) in self.input.chunks_exact_mut(rows).zip(first.open()) {
-            column.copy_from_slice(&x[unit * rows..][..rows]);
-        }
+        let open = self.layers[0].open();
+        fill(open, &mut self.input[..rows * open.len()])?;
         for index in 0..self.layers.len() {
             let (before, rest) = self.layers.split_at_mut(index);
             let (layer, after) = rest.split_first_mut().expect("index is in range");

@@ -32,7 +32,6 @@ pub struct ActorPass {
 struct Lifted {
     lift: Lift,
     space: LiftSpace,
-    seen: Vec<f32>,
     /// For a law that all actions share: its inputs, the rows of one action after those of another.
     tied: Option<(Tied, Vec<f32>)>,
 }
@@ -45,7 +44,6 @@ impl ActorPass {
         let tied = |tied: &Tied| (tied.clone(), vec![0.0; body * tied.names.len()]);
         let lift = actor.lift.as_ref().map(|lift| Lifted {
             space: lift.workspace(body),
-            seen: vec![0.0; body * lift.features().len()],
             lift: lift.clone(),
             tied: actor.tied.as_ref().map(tied),
         });
@@ -80,14 +78,9 @@ impl ActorPass {
         if rows == 0 {
             return Ok(&[]);
         }
-        let input = match &mut self.lift {
-            None => observation,
-            Some(Lifted {
-                lift,
-                space,
-                seen,
-                tied,
-            }) => {
+        let output = match &mut self.lift {
+            None => self.pass.forward(parameters, observation, draw)?,
+            Some(Lifted { lift, space, tied }) => {
                 let (inputs, body) = match tied {
                     None => (observation, rows),
                     Some((tied, inputs)) => {
@@ -97,12 +90,13 @@ impl ActorPass {
                         (&inputs[..], body)
                     }
                 };
-                let seen = &mut seen[..body * lift.features().len()];
-                lift.apply(inputs, seen, space)?;
-                seen
+                // Terms whose gates are closed are not even computed.
+                let fill = |open: &[usize], seen: &mut [f32]| -> ell0::Result<()> {
+                    lift.apply_some(open, inputs, seen, space)
+                };
+                self.pass.forward_open(parameters, body, draw, fill)?
             }
         };
-        let output = self.pass.forward(parameters, input, draw)?;
         self.rows = rows;
         let columns = self
             .action
