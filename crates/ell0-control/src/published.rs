@@ -1,6 +1,10 @@
 //! What exists only to reproduce the published code of Botteghi and Fasel (2024), with what it gets wrong.
 
-use ell0::{features::Library, network::NoisePer, rng::Generator};
+use ell0::{
+    features::Library,
+    network::NoisePer,
+    rng::{Generator, Stream},
+};
 
 use crate::{
     agent::{ActorKind, AlgorithmConfig, Td3Config, TrainConfig},
@@ -100,6 +104,10 @@ impl<E: Environment> Environment for LimitEnds<E> {
 
     fn evaluation_starts(&self) -> Vec<Start> {
         self.0.evaluation_starts()
+    }
+
+    fn training_starts(&self, stream: &Stream, count: u64) -> Vec<Start> {
+        self.0.training_starts(stream, count)
     }
 
     fn evaluation_grid(&self) -> Vec<Situation> {

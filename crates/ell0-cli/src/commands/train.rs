@@ -9,7 +9,10 @@ use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser},
 };
-use ell0_control::agent::{ActorKind, AlgorithmConfig, TrainConfig};
+use ell0_control::{
+    agent::{ActorKind, AlgorithmConfig, PenaltyKind, TrainConfig},
+    environment::make,
+};
 use ell0_run::{AgentResult, AgentSettings, Error, Site, TrainSettings, TrainingRun, file_word};
 
 use crate::{
@@ -24,22 +27,25 @@ use crate::{
 #[derive(Args)]
 #[command(
     allow_negative_numbers = true,
-    after_help = "Examples:\n  ell0 train --env \"pendulum(g=9.81)\" --policy \"polynomial(3)\"\n  ell0 train --env \"pendulum(g=9.81)\" --policy \"polynomial(3)\" --lambda 0.001,0.01,0.03 --seeds 5\n  ell0 train --env \"pendulum(g=9.81)\" --policy \"network(64, 64)\""
+    after_help = "Examples:\n  ell0 train --env \"pendulum(g=9.81)\" --policy \"polynomial(3)\"\n  ell0 train --env \"pendulum(g=9.81)\" --policy \"polynomial(3)\" --lambda 0.001,0.01,0.03 --seeds 5\n  ell0 train --env \"pendulum(g=9.81)\" --policy \"network(64, 64)\"\n  ell0 train --env ks --policy \"tied(polynomial(3))\" --terms 3 --fine-tune"
 )]
 pub struct Train {
     /// Environment, for example "pendulum(g=9.81)"
     #[arg(long = "env", value_name = "ENV", required_unless_present = "resume")]
     environment: Option<String>,
-    /// What acts: a library such as "polynomial(3)", "network(256, 256)" or "sparse-network(256, 256)"; may be given several times
+    /// What acts: a library such as "polynomial(3)", the same law for every action as in "tied(polynomial(3))", "network(256, 256)" or "sparse-network(256, 256)"; may be given several times
     #[arg(long, default_value = "polynomial(3)")]
     policy: Vec<String>,
     /// How it learns
     #[arg(long, default_value = "td3", value_parser = algorithms())]
     algorithm: String,
-    /// Episodes
-    #[arg(long, default_value_t = 250, value_parser = crate::values::at_least_one, allow_negative_numbers = true)]
-    episodes: u64,
-    /// Updates after each episode [default: 200; 100 with --reference]
+    /// Episodes [default: 250; 120 for fields]
+    #[arg(long, value_parser = crate::values::at_least_one, allow_negative_numbers = true)]
+    episodes: Option<u64>,
+    /// Worlds stepped side by side: so many episodes count as one [default: 1; 4 to 16 for fields]
+    #[arg(long, value_parser = crate::values::whole::<1, 1000>, allow_negative_numbers = true)]
+    worlds: Option<u64>,
+    /// Updates after each episode [default: 200; a quarter of its steps for fields; 100 with --reference]
     #[arg(long)]
     updates: Option<u64>,
     /// Number of seeds, run side by side
@@ -51,7 +57,10 @@ pub struct Train {
     /// Price of an open gate, relative to the size of Q; several with commas between them give the frontier of return and terms [default: 0.001]
     #[arg(long, value_delimiter = ',')]
     lambda: Vec<f64>,
-    /// Number of terms that the price is steered to
+    /// What is paid for: open gates, or the sizes of coefficients
+    #[arg(long, default_value = "l0", value_parser = ["l0", "l1"], conflicts_with = "reference")]
+    penalty: String,
+    /// Number of terms of each action: the price is steered to it, and what is too many is dropped after training
     #[arg(long, value_parser = crate::values::count, allow_negative_numbers = true)]
     terms: Option<usize>,
     /// After training, tune the remaining coefficients on rollouts (the extra steps are counted)
@@ -64,7 +73,7 @@ pub struct Train {
     #[arg(long)]
     out: Option<PathBuf>,
     /// Go on with the run in the folder of --out, as it was begun
-    #[arg(long, requires = "out", conflicts_with_all = ["force", "policy", "algorithm", "episodes", "updates", "seeds", "seed", "lambda", "terms", "fine_tune", "reference"])]
+    #[arg(long, requires = "out", conflicts_with_all = ["force", "policy", "algorithm", "episodes", "worlds", "updates", "seeds", "seed", "lambda", "penalty", "terms", "fine_tune", "reference"])]
     resume: bool,
     /// Begin anew if the folder exists
     #[arg(long)]
@@ -84,16 +93,36 @@ impl Train {
     /// What the options ask for.
     fn settings(&self) -> anyhow::Result<TrainSettings> {
         let mut agents = Vec::new();
+        let environment = self.environment.clone().unwrap_or_default();
+        let suited = TrainConfig::suited_to(make(&environment)?.as_ref());
         for policy in &self.policy {
             let mut training = TrainConfig {
-                environment: self.environment.clone().unwrap_or_default(),
+                environment: environment.clone(),
                 policy: policy.clone(),
-                episodes: self.episodes,
-                terms: self.terms,
+                // A network has no terms; beside a dictionary it may be asked for all the same.
+                terms: self
+                    .terms
+                    .filter(|_| self.policy.len() == 1 || !is_network(policy)),
                 seed: self.seed,
+                penalty: match self.penalty.as_str() {
+                    "l1" => PenaltyKind::L1,
+                    _ => PenaltyKind::L0,
+                },
                 agent: AlgorithmConfig::named(&self.algorithm)?,
-                ..TrainConfig::default()
+                ..suited.clone()
             };
+            if let Some(episodes) = self.episodes {
+                training = match suited == TrainConfig::default() {
+                    true => TrainConfig {
+                        episodes,
+                        ..training
+                    },
+                    false => training.with_episodes(episodes),
+                };
+            }
+            if let Some(worlds) = self.worlds {
+                training.worlds = worlds as usize;
+            }
             if self.reference {
                 training = training.published()?;
             }
@@ -101,7 +130,7 @@ impl Train {
                 training.updates = updates;
             }
             // A network without gates pays no price: it is trained once.
-            let gated = policy.parse::<ActorKind>()?.has_gates();
+            let gated = policy.parse::<ActorKind>()?.pays();
             let prices = match self.lambda.as_slice() {
                 prices @ [_, ..] if gated => prices.to_vec(),
                 _ => vec![training.lambda],
@@ -200,7 +229,7 @@ pub fn show(
 fn note_free_gates(settings: &TrainSettings) {
     for AgentSettings { training, .. } in &settings.agents {
         let kind = training.policy.parse::<ActorKind>();
-        let gated = kind.is_ok_and(|kind| kind.has_gates());
+        let gated = kind.is_ok_and(|kind| kind.pays());
         if gated && training.episodes <= training.lambda_from {
             eprintln!(
                 "note: gates cost nothing before episode {}, so that --lambda and --terms have no effect in {} episodes",
@@ -248,7 +277,7 @@ fn print(out: &mut impl Write, run: &TrainingRun) -> anyhow::Result<()> {
             format!("{:.2}", row.return_mean),
             format!("{:.2}", row.return_ci95),
             or_dash(row.gap.map(|g| format!("{g:.1}"))),
-            or_dash(row.terms),
+            or_dash(terms(row)),
             row.env_steps.to_string(),
             row.refinement_steps.to_string(),
             format!("{:.1}", row.seconds),
@@ -256,6 +285,21 @@ fn print(out: &mut impl Write, run: &TrainingRun) -> anyhow::Result<()> {
     }
     writeln!(out, "{grid}")?;
     equations(out, rows)
+}
+
+/// Whether a policy is a network of some kind.
+fn is_network(policy: &str) -> bool {
+    let kind = policy.parse::<ActorKind>();
+    kind.is_ok_and(|kind| !matches!(kind, ActorKind::Dictionary { .. }))
+}
+
+/// Numbers of terms and, where there are several, of the laws that they stand in.
+pub fn terms(row: &AgentResult) -> Option<String> {
+    let terms = row.terms?;
+    Some(match row.laws {
+        Some(laws) if laws > 1 => format!("{terms} in {laws} laws"),
+        _ => terms.to_string(),
+    })
 }
 
 /// The laws, one after the other.
@@ -266,7 +310,8 @@ pub fn equations(out: &mut impl Write, rows: &[AgentResult]) -> anyhow::Result<(
                 "" => String::new(),
                 name => format!("{name}, "),
             };
-            writeln!(out, "{agent}seed {}: {equation}", row.seed)?;
+            let lines = if equation.contains('\n') { "\n" } else { " " };
+            writeln!(out, "{agent}seed {}:{lines}{equation}", row.seed)?;
         }
     }
     writeln!(out)?;

@@ -4,7 +4,10 @@ use ell0::network::NoisePer;
 use serde::{Deserialize, Serialize};
 
 use super::{ActorKind, AlgorithmConfig};
-use crate::error::{Result, require_parameter};
+use crate::{
+    environment::Environment,
+    error::{Result, require_parameter},
+};
 
 /// What a policy pays for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,6 +100,38 @@ const MOST: u64 = 10_000_000;
 const MOST_WORLDS: usize = 1000;
 
 impl TrainConfig {
+    /// Settings that suit a world: the default ones, or, for fields and other worlds in which all actions can share a law, those for many actions: several worlds side by side, four steps for an update, gates that are drawn
+    /// for the batch.
+    #[must_use]
+    pub fn suited_to(world: &dyn Environment) -> Self {
+        let usual = TrainConfig::default();
+        if world.tied().is_none() {
+            return usual;
+        }
+        let steps = world.time_limit().unwrap_or(1000).max(1) as usize;
+        let worlds = (4000 / steps).clamp(4, 16);
+        let updates = (worlds * steps / 4).clamp(100, 1000) as u64;
+        TrainConfig {
+            worlds,
+            updates,
+            ..usual.with_episodes(120)
+        }
+    }
+
+    /// The same with another number of episodes: a thirtieth of them at random and without updates, prices from two fifths of them on.
+    #[must_use]
+    pub fn with_episodes(self, episodes: u64) -> Self {
+        TrainConfig {
+            episodes,
+            random_episodes: (episodes / 30).max(1),
+            updates_after: (episodes / 30).max(1),
+            lambda_from: 2 * episodes / 5,
+            lambda_full: 7 * episodes / 10,
+            gates: NoisePer::Batch,
+            ..self
+        }
+    }
+
     /// The policy that these settings ask for.
     pub fn kind(&self) -> Result<ActorKind> {
         let mut kind: ActorKind = self.policy.parse()?;

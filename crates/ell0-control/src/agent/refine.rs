@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Actor;
 use crate::{
-    environment::{Environment, Start},
+    environment::Environment,
     error::{Result, require_parameter},
     evaluation::{Return, evaluate},
 };
@@ -26,7 +26,8 @@ pub struct Refined {
 /// | --- | --- | --- |
 /// | `threshold` | 0.1 | only terms whose coefficient is below this share of the largest are tried |
 /// | `tolerance` | 0 | share of its size by which the mean return may fall |
-/// | `starts` | 250 | random starts that it is measured on |
+/// | `starts` | 250 | random starts that it is measured on, at most |
+/// | `most` | none | terms of each law: while a law has more, the one whose loss costs least goes, whatever it costs |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs, reason = "the table above documents every field")]
@@ -34,6 +35,7 @@ pub struct PruneConfig {
     pub threshold: f64,
     pub tolerance: f64,
     pub starts: u64,
+    pub most: Option<usize>,
 }
 
 impl Default for PruneConfig {
@@ -42,6 +44,7 @@ impl Default for PruneConfig {
             threshold: 0.1,
             tolerance: 0.0,
             starts: 250,
+            most: None,
         }
     }
 }
@@ -81,12 +84,13 @@ pub fn prune(
         threshold,
         tolerance,
         starts,
+        most,
     } = *config;
     let share = "it must be finite and not negative";
     for (name, value) in [("threshold", threshold), ("tolerance", tolerance)] {
         require_parameter(name, value, value >= 0.0 && value.is_finite(), share)?;
     }
-    let starts = Start::drawn(stream, starts);
+    let starts = world.training_starts(stream, starts);
     let mut env_steps = 0;
     let mut worth = |actor: &Actor| -> Result<f64> {
         let Return { mean, steps, .. } = evaluate(world, actor, &starts)?;
@@ -100,6 +104,13 @@ pub fn prune(
         });
     };
     let mut best = actor.with_coefficients(&coefficients)?;
+    if let Some(most) = most {
+        let laws = best.laws();
+        while let Some(k) = least_missed(&best, &coefficients, laws, most, &mut worth)? {
+            coefficients[k] = 0.0;
+            best = best.with_coefficients(&coefficients)?;
+        }
+    }
     let mut level = worth(&best)?;
     let largest = coefficients.iter().fold(0f64, |m, c| m.max(c.abs()));
     let mut order: Vec<usize> = (0..coefficients.len())
@@ -120,6 +131,32 @@ pub fn prune(
         actor: best,
         env_steps,
     })
+}
+
+/// Which term is missed least, of the laws that have more than so many.
+fn least_missed(
+    actor: &Actor,
+    coefficients: &[f64],
+    laws: usize,
+    most: usize,
+    worth: &mut dyn FnMut(&Actor) -> Result<f64>,
+) -> Result<Option<usize>> {
+    let terms = coefficients.len() / laws.max(1);
+    let mut least: Option<(f64, usize)> = None;
+    for (law, values) in coefficients.chunks_exact(terms).enumerate() {
+        if values.iter().filter(|c| **c != 0.0).count() <= most {
+            continue;
+        }
+        for k in (0..terms).filter(|k| values[*k] != 0.0) {
+            let mut without = coefficients.to_vec();
+            without[law * terms + k] = 0.0;
+            let value = worth(&actor.with_coefficients(&without)?)?;
+            if least.is_none_or(|(best, _)| value > best) {
+                least = Some((value, law * terms + k));
+            }
+        }
+    }
+    Ok(least.map(|(_, k)| k))
 }
 
 /// Tunes the coefficients that are not zero for the mean return from random starts of `stream`: generations of `2·terms + 8` candidates around a mean, which moves to the
@@ -143,7 +180,7 @@ pub fn fine_tune(
             env_steps: 0,
         });
     }
-    let starts = Start::drawn(&stream.split("starts"), config.starts);
+    let starts = world.training_starts(&stream.split("starts"), config.starts);
     let mut mean: Vec<f64> = open.iter().map(|&k| start[k]).collect();
     let mut deviation: Vec<f64> = mean.iter().map(|c| 0.2 * c.abs() + 0.05).collect();
     let with = |values: &[f64]| {

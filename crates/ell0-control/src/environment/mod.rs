@@ -32,7 +32,7 @@ pub use tied::Tied;
 pub use time_limit::TimeLimit;
 pub use values::Values;
 
-use ell0::rng::Generator;
+use ell0::rng::{Generator, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -150,6 +150,11 @@ pub trait Environment: Send + Sync {
         Start::seeds(EVALUATION_SEEDS)
     }
 
+    /// At most so many starts that a policy is refined on after training: not those that policies are compared on, unless there are no others.
+    fn training_starts(&self, stream: &Stream, count: u64) -> Vec<Start> {
+        Start::drawn(stream, count)
+    }
+
     /// Where policies are compared, beginning with what they were trained on: other parameters of the world, noise on what is seen. By default only the starts of evaluation.
     fn evaluation_grid(&self) -> Vec<Situation> {
         vec![Situation {
@@ -229,6 +234,10 @@ impl<E: Environment + ?Sized> Environment for Box<E> {
 
     fn evaluation_starts(&self) -> Vec<Start> {
         (**self).evaluation_starts()
+    }
+
+    fn training_starts(&self, stream: &Stream, count: u64) -> Vec<Start> {
+        (**self).training_starts(stream, count)
     }
 
     fn evaluation_grid(&self) -> Vec<Situation> {

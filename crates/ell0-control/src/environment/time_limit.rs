@@ -1,6 +1,6 @@
 //! Episodes that are cut off after some steps.
 
-use ell0::rng::Generator;
+use ell0::rng::{Generator, Stream};
 
 use super::{
     ClosedForm, Environment, GridConfig, Parameter, Situation, SmoothStep, Space, Start, Step, Tied,
@@ -62,6 +62,10 @@ impl<E: Environment> Environment for TimeLimit<E> {
 
     fn evaluation_starts(&self) -> Vec<Start> {
         self.inner.evaluation_starts()
+    }
+
+    fn training_starts(&self, stream: &Stream, count: u64) -> Vec<Start> {
+        self.inner.training_starts(stream, count)
     }
 
     fn evaluation_grid(&self) -> Vec<Situation> {

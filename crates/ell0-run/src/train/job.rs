@@ -182,7 +182,11 @@ impl<'a> Job<'a> {
             return_ci95: result.ci95,
             gap: None,
             terms: actor.terms(),
-            equation: law.as_ref().map(|m| m.text(5)),
+            laws: actor.terms().map(|_| actor.laws()),
+            equation: match actor.shared_law()? {
+                Some(shared) => Some(shared.text(5)),
+                None => law.as_ref().map(|m| m.text(5)),
+            },
             env_steps: training.history().last().map_or(0, |e| e.env_steps),
             refinement_steps,
             fine_tuned: settings.fine_tune,
@@ -226,7 +230,9 @@ impl<'a> Job<'a> {
                     // A world or a policy that breaks down leaves training as it was before the episode.
                     let before = matches!(
                         error,
-                        ControlError::World { .. } | ControlError::Action { .. }
+                        ControlError::World { .. }
+                            | ControlError::Diverged { .. }
+                            | ControlError::Action { .. }
                     );
                     if let (true, Some(files)) = (before, files) {
                         files.save(training)?;
@@ -276,18 +282,50 @@ impl<'a> Job<'a> {
         let mut actor = training.actor();
         let stream = Stream::new(self.seed).split("refine");
         let (mut steps, episodes) = (0, self.agent.training.episodes);
-        if settings.prune {
+        let mut dropped = |actor: &mut Actor, config: PruneConfig| -> Result<()> {
             self.tell(observer, episodes, "dropping what does nothing")?;
-            let pruned = prune(&actor, world, &PruneConfig::default(), &stream)?;
+            let pruned = prune(actor, world, &config, &stream)?;
             steps += pruned.env_steps;
-            actor = pruned.actor;
+            *actor = pruned.actor;
+            Ok(())
+        };
+        // What the price did not bring about in time.
+        let most = self.agent.training.terms;
+        let usual = PruneConfig {
+            most,
+            ..PruneConfig::default()
+        };
+        if !settings.fine_tune {
+            if settings.prune {
+                dropped(&mut actor, usual)?;
+            }
+            return Ok((actor, steps));
         }
-        if settings.fine_tune {
+        // What a term is worth shows when all are tuned: only what is too many goes before.
+        if settings.prune {
+            let only_too_many = PruneConfig {
+                threshold: 0.0,
+                ..usual.clone()
+            };
+            dropped(&mut actor, only_too_many)?;
+        }
+        let mut tuned_steps = 0;
+        let mut tuned = |actor: &mut Actor| -> Result<()> {
             self.tell(observer, episodes, "tuning what is left")?;
-            let tuned = fine_tune(&actor, world, &FineTuneConfig::default(), &stream)?;
-            steps += tuned.env_steps;
-            actor = tuned.actor;
+            let tuned = fine_tune(actor, world, &FineTuneConfig::default(), &stream)?;
+            tuned_steps += tuned.env_steps;
+            *actor = tuned.actor;
+            Ok(())
+        };
+        tuned(&mut actor)?;
+        if settings.prune {
+            let before = actor.terms();
+            dropped(&mut actor, usual)?;
+            if actor.terms() != before {
+                tuned(&mut actor)?;
+            }
         }
+        steps += tuned_steps;
         Ok((actor, steps))
     }
 }

@@ -65,20 +65,26 @@ fn gates(name: &str, episodes: &[&MetricLine], terms: &[String]) -> Option<Figur
         .step_by(every)
         .filter_map(|e| Some((e.record.episode as f64, e.record.prob_active.as_deref()?)))
         .collect();
-    let n = columns.first()?.1.len();
+    let all = columns.first()?.1.len();
+    // Of many gates those that were open last, in the order of the terms.
+    let mut shown: Vec<usize> = (0..all).collect();
+    let open = |k: &usize| columns.last().map_or(0.0, |c| c.1[*k]);
+    shown.sort_by(|a, b| open(b).total_cmp(&open(a)).then(a.cmp(b)));
+    shown.truncate(MOST_GATE_ROWS);
+    shown.sort_unstable();
+    let n = shown.len();
     let cells = columns.iter().flat_map(|(x, gates)| {
-        let gate = |(k, p): (usize, &f32)| {
-            // To three digits.
-            let p = (f64::from(*p) * 1e3).round() / 1e3;
-            (*x, (n - 1 - k) as f64, p)
+        // From below, and to three digits: equal neighbours are drawn as one.
+        let gate = |(row, k): (usize, &usize)| {
+            let p = (f64::from(gates[*k]) * 1e3).round() / 1e3;
+            (*x, row as f64, p)
         };
-        // From below: equal neighbours are drawn as one.
-        let gates: Vec<_> = gates.iter().enumerate().take(n).collect();
-        gates.into_iter().rev().map(gate).collect::<Vec<_>>()
+        let rows = shown.iter().rev().enumerate();
+        rows.map(gate).collect::<Vec<_>>()
     });
     let last = columns.last()?.0;
-    let rows = if terms.len() == n {
-        Axis::categories(terms.iter().rev())
+    let rows = if terms.len() == all {
+        Axis::categories(shown.iter().rev().map(|k| &terms[*k]))
     } else {
         Axis::linear("").within(-0.5, n as f64 - 0.5)
     };
@@ -104,7 +110,10 @@ pub(crate) fn result_row(r: &AgentResult) -> Vec<String> {
             number(Some(r.return_ci95), 1)
         ),
         number(r.gap, 1),
-        plain(r.terms),
+        match (r.terms, r.laws) {
+            (Some(terms), Some(laws)) if laws > 1 => format!("{terms} in {laws} laws"),
+            _ => plain(r.terms),
+        },
         r.env_steps.to_string(),
         number(Some(r.seconds), 1),
     ]
@@ -113,6 +122,9 @@ pub(crate) fn result_row(r: &AgentResult) -> Vec<String> {
 pub(crate) const RESULT_HEADER: [&str; 8] = [
     "policy", "seed", "λ", "return", "gap", "terms", "steps", "seconds",
 ];
+
+/// Rows of a gate chart: with more nobody could read them.
+const MOST_GATE_ROWS: usize = 60;
 
 /// Gate charts on a page.
 const MOST_GATES: usize = 4;
@@ -143,6 +155,10 @@ impl TrainingRun {
                 let mut laws = Section::new("Policies in closed form");
                 let mut any = false;
                 for policy in &self.policies {
+                    if let Some(shared) = policy.actor.shared_law()? {
+                        let name = format!("{}, the same for every action", policy.name);
+                        laws = laws.equations(&name, &shared);
+                    }
                     if let Some(law) = &policy.law {
                         laws = laws.equations(&policy.name, law);
                         any = true;

@@ -25,9 +25,11 @@ pub struct AgentResult {
     pub return_ci95: f64,
     /// What optimal control reaches more; none where nobody knows.
     pub gap: Option<f64>,
-    /// Terms of the law, of all actions together; none for a network.
+    /// Terms of all laws together, one that all actions share counted once; none for a network.
     pub terms: Option<usize>,
-    /// The law, for reading; none for a network.
+    /// Laws with terms of their own: one for each action, or a single one that all share; none for a network.
+    pub laws: Option<usize>,
+    /// The law, for reading; that of all actions where they share one; none for a network.
     pub equation: Option<String>,
     /// Steps of the environment for training.
     pub env_steps: u64,

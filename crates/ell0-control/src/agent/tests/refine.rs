@@ -51,6 +51,7 @@ fn pruning_keeps_its_promise() {
             threshold: 0.1,
             tolerance,
             starts: 60,
+            most: None,
         };
         let pruned = prune(&actor, world.as_ref(), &config, &stream).expect("pruned");
         // Each of the terms that went may have cost the tolerance.
@@ -121,4 +122,32 @@ fn tuning_does_not_make_worse() {
     .expect("an actor");
     let same = fine_tune(&network, world.as_ref(), &none, &stream).expect("untouched");
     assert_eq!((same.actor, same.env_steps), (network, 0));
+}
+
+/// A law that is to have fewer terms keeps those that matter most.
+#[test]
+fn a_law_is_brought_to_its_number_of_terms() {
+    let world = make("pendulum(g=9.81, limit=100)").expect("a world");
+    let actor = policy(world.as_ref());
+    let config = PruneConfig {
+        starts: 40,
+        most: Some(4),
+        threshold: 0.0,
+        ..PruneConfig::default()
+    };
+    let pruned = prune(&actor, world.as_ref(), &config, &Stream::new(3)).expect("pruned");
+    assert_eq!(pruned.actor.terms_of_laws(), Some(vec![4]));
+    let names = actor.term_names().expect("a dictionary");
+    let kept = pruned.actor.scaled_coefficients().expect("a dictionary");
+    let kept: Vec<&str> = names
+        .iter()
+        .zip(&kept)
+        .filter(|(_, c)| **c != 0.0)
+        .map(|(n, _)| n.term.as_str())
+        .collect();
+    // The two that are hardly there go first.
+    assert!(
+        !kept.contains(&"cos_theta") && !kept.contains(&"theta_dot^2"),
+        "{kept:?}"
+    );
 }

@@ -117,6 +117,9 @@ const MOST_WARM: usize = 1000;
 /// Beyond this a field has broken down.
 const LARGEST: f64 = 1e12;
 
+/// Actions of all episodes together that a policy is refined on at a time, if that allows twenty episodes.
+const MOST_TRAINING_STEPS: u64 = 12_500;
+
 /// Sets of parameters that policies are compared on, if there are more: the first, the middle and the last value of each parameter.
 const MOST_SETS: usize = 100;
 
@@ -324,15 +327,26 @@ impl Field {
                 v.dedup();
             }
         }
-        values.iter().fold(vec![vec![]], |sets, values| {
-            let with = |set: &Vec<f64>| {
-                let set = set.clone();
-                let one = move |v: &f64| set.iter().copied().chain([*v]).collect::<Vec<f64>>();
-                values.iter().map(one).collect::<Vec<_>>()
-            };
-            sets.iter().flat_map(with).collect()
-        })
+        products(&values)
     }
+
+    /// All sets of parameters.
+    fn all_sets(&self) -> Vec<Vec<f64>> {
+        let values: Vec<Vec<f64>> = self.config().values.iter().map(Values::all).collect();
+        products(&values)
+    }
+}
+
+/// One value of each.
+fn products(values: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    values.iter().fold(vec![vec![]], |sets, values| {
+        let with = |set: &Vec<f64>| {
+            let set = set.clone();
+            let one = move |v: &f64| set.iter().copied().chain([*v]).collect::<Vec<f64>>();
+            values.iter().map(one).collect::<Vec<_>>()
+        };
+        sets.iter().flat_map(with).collect()
+    })
 }
 
 /// The parameters that are seen.
@@ -524,6 +538,33 @@ impl Environment for Field {
     /// Every set of parameters of training, from the start that is not drawn.
     fn evaluation_starts(&self) -> Vec<Start> {
         self.starts(&self.sets())
+    }
+
+    /// All sets of parameters in turn, from random starts; where episodes begin alike and nothing is random, each of them once.
+    fn training_starts(&self, stream: &Stream, count: u64) -> Vec<Start> {
+        let config = self.config();
+        let fixed = |v: &Values| matches!(v, Values::List(_));
+        if !config.values.iter().all(fixed) {
+            return Start::drawn(stream, count);
+        }
+        let steps = u64::from(config.limit);
+        let most = count.min((MOST_TRAINING_STEPS / steps).max(20));
+        if self.equation().starts_alike() && config.noise > 0.0 {
+            return Start::drawn(stream, most);
+        }
+        let sets = self.all_sets();
+        let most = if self.equation().starts_alike() {
+            most.min(sets.len() as u64)
+        } else {
+            most
+        };
+        let start = |k: u64| {
+            let mut field = self.clone();
+            let set = &sets[(k % sets.len() as u64) as usize];
+            field.begin(set, Some(&mut stream.at(k)));
+            field.state
+        };
+        Start::states((0..most).map(start))
     }
 
     /// Parameters of training, between them and beyond them, each without and with noise on the sensors.
