@@ -12,7 +12,7 @@
 //! | [`CollectSettings`], [`measure`], [`roll_out`], [`optimum`] | [`Evaluation`], [`Trajectory`](ell0_control::rollout::Trajectory), [`Optimum`] | worlds and policies at work |
 //! | [`AnalyzeSettings`] | [`Analysis`] | what can be said of a policy or a law |
 //! | [`ExportSettings`] | [`Exported`] | a model or policy in another language |
-//! | [`FigureSettings`], [`ModelsSettings`], [`PolicySettings`], [`TutorialSettings`] | [`Figures`], [`ModelsRun`], [`TrainingRun`], [`TutorialRun`] | the tutorial |
+//! | [`FigureSettings`], [`ModelsSettings`], [`PolicySettings`], [`PdeSettings`], [`TutorialSettings`] | [`Figures`], [`ModelsRun`], [`TrainingRun`], [`PdeRun`], [`TutorialRun`] | the tutorial |
 //! | [`GateSettings`] | [`GateStudy`] | a gate and the estimators of its gradient |
 //! | [`Page`], [`compare`] | | the page of a run, several runs on one |
 //!
@@ -101,8 +101,9 @@ pub use train::{
 };
 pub use tutorial::{
     DrawnFigures, ENVIRONMENT as TUTORIAL_ENVIRONMENT, FigureNumbers, FigureSettings, Figures,
-    Kind as ModelKind, ModelEpoch, ModelResult, ModelsRun, ModelsSettings, PolicySettings, Stage,
-    StageResult, Task, Terms, Tutorial, TutorialRun, TutorialSettings, published_return,
+    Kind as ModelKind, ModelEpoch, ModelResult, ModelsRun, ModelsSettings, PdeMeasured, PdeProblem,
+    PdeRow, PdeRun, PdeSettings, PolicySettings, Stage, StageResult, Task, Terms, Tutorial,
+    TutorialRun, TutorialSettings, published_return,
 };
 pub use worlds::{
     CollectSettings, Evaluation, MeanReturn, Optimum, law_policy, measure, optimum, roll_out,

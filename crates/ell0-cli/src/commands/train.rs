@@ -145,6 +145,7 @@ impl Train {
                 }
                 agents.push(AgentSettings {
                     name: name.join("-"),
+                    tuned: true,
                     training: TrainConfig {
                         lambda,
                         ..training.clone()

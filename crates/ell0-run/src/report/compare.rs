@@ -53,7 +53,7 @@ pub fn compare<P: AsRef<Path>>(folders: &[P]) -> Result<Page> {
                 laws = laws.equations(&name, &analysis.model);
                 found_laws = true;
             }
-            Run::Figures(_) | Run::Tutorial(_) => {}
+            Run::Figures(_) | Run::Pde(_) | Run::Tutorial(_) => {}
         }
         // The parts of a tutorial stay parts of it.
         let page = run.page(folder)?;

@@ -18,7 +18,7 @@ use crate::{
     fit::{Discovery, FitSettings},
     folder::is_held,
     train::TrainingRun,
-    tutorial::{Figures, ModelsRun, TutorialRun},
+    tutorial::{Figures, ModelsRun, PdeRun, TutorialRun},
 };
 
 /// The file of a page.
@@ -41,6 +41,8 @@ pub enum Run {
     Models(ModelsRun),
     /// The drawings of the method.
     Figures(Figures),
+    /// Laws that control fields, finished or under way.
+    Pde(PdeRun),
     /// The whole tutorial, finished or under way.
     Tutorial(TutorialRun),
 }
@@ -68,6 +70,7 @@ impl Run {
             struct Kind {
                 agents: Option<toml::Value>,
                 task: Option<toml::Value>,
+                pde: Option<toml::Value>,
                 tutorial: Option<toml::Value>,
             }
             let place = folder.join("config.toml");
@@ -78,6 +81,9 @@ impl Run {
             }
             if kind.task.is_some() {
                 return Ok(Run::Models(ModelsRun::read(folder)?));
+            }
+            if kind.pde.is_some() {
+                return Ok(Run::Pde(PdeRun::read(folder)?));
             }
             if kind.tutorial.is_some() {
                 return Ok(Run::Tutorial(TutorialRun::read(folder)?));
@@ -103,6 +109,7 @@ impl Run {
             Run::Analysis(analysis) => analysis.page(folder)?,
             Run::Models(run) => run.page(folder)?,
             Run::Figures(figures) => figures.page(folder)?,
+            Run::Pde(run) => run.page(folder)?,
             Run::Tutorial(run) => run.page(folder)?,
         })
     }

@@ -189,7 +189,7 @@ impl<'a> Job<'a> {
             },
             env_steps: training.history().last().map_or(0, |e| e.env_steps),
             refinement_steps,
-            fine_tuned: settings.fine_tune,
+            fine_tuned: settings.fine_tune && self.agent.tuned,
             seconds: match &files {
                 Some(files) => files.stopwatch.seconds(),
                 None => seconds_since(observer, began),
@@ -295,7 +295,7 @@ impl<'a> Job<'a> {
             most,
             ..PruneConfig::default()
         };
-        if !settings.fine_tune {
+        if !(settings.fine_tune && self.agent.tuned) {
             if settings.prune {
                 dropped(&mut actor, usual)?;
             }
@@ -309,10 +309,14 @@ impl<'a> Job<'a> {
             };
             dropped(&mut actor, only_too_many)?;
         }
+        let tuning = FineTuneConfig {
+            generations: settings.generations,
+            ..FineTuneConfig::default()
+        };
         let mut tuned_steps = 0;
         let mut tuned = |actor: &mut Actor| -> Result<()> {
             self.tell(observer, episodes, "tuning what is left")?;
-            let tuned = fine_tune(actor, world, &FineTuneConfig::default(), &stream)?;
+            let tuned = fine_tune(actor, world, &tuning, &stream)?;
             tuned_steps += tuned.env_steps;
             *actor = tuned.actor;
             Ok(())

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use ell0::wording::shown;
 use ell0_control::{
-    agent::{TrainConfig, Training},
+    agent::{FineTuneConfig, TrainConfig, Training},
     environment::{Environment, GridConfig, make},
 };
 use serde::{Deserialize, Serialize};
@@ -35,8 +35,15 @@ use crate::{
 pub struct AgentSettings {
     /// What its files are named after; empty if it is the only one.
     pub name: String,
+    /// Whether it is tuned after training, if others are.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub tuned: bool,
     /// How it is trained.
     pub training: TrainConfig,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Everything that a run of training depends on.
@@ -47,6 +54,7 @@ pub struct AgentSettings {
 /// | `seeds` | 1 | seeds of each agent, counted from the one in its settings | 1 to 1000 |
 /// | `prune` | yes | whether terms that do nothing are dropped after training | |
 /// | `fine_tune` | no | whether the remaining coefficients are tuned on rollouts after training | dictionaries only |
+/// | `generations` | 30 | generations of candidates of that tuning | ≥ 1 |
 /// | `as_published` | no | whether the time limit ends an episode for good, as in the published code: see [`published`](ell0_control::published) | |
 /// | `agents` | one | what learns, and how | at least one, all in the same world |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,9 +65,19 @@ pub struct TrainSettings {
     pub seeds: u64,
     pub prune: bool,
     pub fine_tune: bool,
+    #[serde(default = "generations", skip_serializing_if = "is_usual")]
+    pub generations: usize,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub as_published: bool,
     pub agents: Vec<AgentSettings>,
+}
+
+fn generations() -> usize {
+    FineTuneConfig::default().generations
+}
+
+fn is_usual(count: &usize) -> bool {
+    *count == generations()
 }
 
 impl Default for TrainSettings {
@@ -83,9 +101,11 @@ impl TrainSettings {
             seeds: 1,
             prune: true,
             fine_tune: false,
+            generations: generations(),
             as_published: false,
             agents: vec![AgentSettings {
                 name: String::new(),
+                tuned: true,
                 training,
             }],
         }
@@ -139,7 +159,7 @@ impl TrainSettings {
                 let expected = "it is for dictionaries; a network has no terms";
                 return Err(Error::setting("terms", wanted, expected));
             }
-            if self.fine_tune && terms.is_none() {
+            if self.fine_tune && agent.tuned && terms.is_none() {
                 return Err(Error::Settings(
                     "fine-tuning is for dictionaries; a network has too many coefficients",
                 ));

@@ -94,6 +94,7 @@ impl PolicySettings {
             }
             Ok(AgentSettings {
                 name: name.into(),
+                tuned: true,
                 training,
             })
         };
@@ -104,6 +105,7 @@ impl PolicySettings {
             fine_tune: false,
             as_published: self.reference,
             agents: AGENTS.into_iter().map(agent).collect::<Result<_>>()?,
+            ..TrainSettings::default()
         })
     }
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FigureSettings, Figures, ModelsRun, ModelsSettings, PolicySettings, Task, comparison,
-    data::ENVIRONMENT, figures,
+    FigureSettings, Figures, ModelsRun, ModelsSettings, PdeRun, PdeSettings, PolicySettings, Task,
+    comparison, data::ENVIRONMENT, figures, pde,
 };
 use crate::{
     analyze::{self, Analysis, AnalyzeSettings, Subject},
@@ -35,16 +35,19 @@ pub enum Stage {
     Policy,
     /// Analysis of the best policy.
     Analysis,
+    /// Laws that control fields.
+    Pde,
 }
 
 impl Stage {
     /// All stages in their order.
-    pub const ALL: [Stage; 5] = [
+    pub const ALL: [Stage; 6] = [
         Stage::Figures,
         Stage::Dynamics,
         Stage::Reward,
         Stage::Policy,
         Stage::Analysis,
+        Stage::Pde,
     ];
 
     /// Its name, which is that of its folder.
@@ -56,6 +59,7 @@ impl Stage {
             Stage::Reward => "reward",
             Stage::Policy => "policy",
             Stage::Analysis => "analysis",
+            Stage::Pde => "pde",
         }
     }
 
@@ -68,6 +72,7 @@ impl Stage {
             Stage::Reward => "Reward models",
             Stage::Policy => "Policies",
             Stage::Analysis => "Analysis of the best policy",
+            Stage::Pde => "Laws that control fields",
         }
     }
 
@@ -86,6 +91,9 @@ impl Stage {
             }
             Stage::Analysis => {
                 "What can be said of the best formula before it is put to work: where the loop rests, which states reach the top, and where that is proved."
+            }
+            Stage::Pde => {
+                "Two partial differential equations with eight actuators and eight sensors: sparse laws, laws that all actuators share, and networks, where they were trained and beyond, without and with noise on the sensors."
             }
         }
     }
@@ -112,6 +120,8 @@ pub enum StageResult {
     Policies(TrainingRun),
     /// Of the analysis.
     Analysis(Analysis),
+    /// Of the fields.
+    Pde(PdeRun),
 }
 
 /// What the whole tutorial depends on.
@@ -119,7 +129,7 @@ pub enum StageResult {
 /// | setting | default | meaning |
 /// | --- | --- | --- |
 /// | `seed` | 0 | of everything random |
-/// | `quick` | no | everything in under two minutes |
+/// | `quick` | no | everything in under five minutes |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the table above documents every field")]
 pub struct TutorialSettings {
@@ -274,6 +284,21 @@ impl Tutorial {
                 analyzed.write(&place, None)?;
                 StageResult::Analysis(analyzed.analysis)
             }
+            Stage::Pde => {
+                let settings = PdeSettings {
+                    seed,
+                    ..if quick {
+                        PdeSettings::quick()
+                    } else {
+                        PdeSettings::default()
+                    }
+                };
+                StageResult::Pde(if inside.exists() {
+                    PdeSettings::resume(&site, observer)?
+                } else {
+                    settings.run(&site, observer)?
+                })
+            }
         };
         // A page after each stage: there is something to look at early.
         report::write(&self.folder)?;
@@ -307,6 +332,7 @@ fn may_throw_away(folder: &Path) -> Result<()> {
             Stage::Analysis => may_replace(&inside, analyze::OURS)?,
             Stage::Dynamics | Stage::Reward => comparison::may_throw_away(&inside)?,
             Stage::Policy => train::may_throw_away(&inside)?,
+            Stage::Pde => pde::may_throw_away(&inside)?,
         }
         let _held = lock(&inside)?;
     }

@@ -2,13 +2,14 @@
 
 mod figures;
 mod models;
+mod pde;
 mod policy;
 mod whole;
 
 use clap::{Args, Subcommand};
 use ell0_run::Task;
 
-use self::{figures::Figures, models::Options, policy::Policy, whole::Whole};
+use self::{figures::Figures, models::Options, pde::PdeOptions, policy::Policy, whole::Whole};
 
 /// Everything that the method does, on one page: figures, models, policies, analysis
 ///
@@ -32,6 +33,8 @@ enum What {
     Reward(Options),
     /// Control: a network and three dictionaries learn to swing the pendulum up
     Policy(Policy),
+    /// Laws that control fields: the Kuramoto–Sivashinsky equation, and convection with diffusion and reaction
+    Pde(PdeOptions),
     /// The explanatory figures: penalties, gates, their densities and gradients, and gates that close
     Figures(Figures),
 }
@@ -42,6 +45,7 @@ impl What {
             What::Dynamics(_) => "dynamics",
             What::Reward(_) => "reward",
             What::Policy(_) => "policy",
+            What::Pde(_) => "pde",
             What::Figures(_) => "figures",
         }
     }
@@ -62,6 +66,7 @@ impl Tutorial {
             Some(What::Dynamics(options)) => options.run(Task::Dynamics),
             Some(What::Reward(options)) => options.run(Task::Reward),
             Some(What::Policy(policy)) => policy.run(),
+            Some(What::Pde(pde)) => pde.run(),
             Some(What::Figures(figures)) => figures.run(),
         }
     }

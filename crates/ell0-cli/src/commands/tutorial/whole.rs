@@ -12,7 +12,7 @@ use ell0_run::{
     Analysis, Error, Findings, Site, Stage, StageResult, Tutorial as Course, TutorialSettings,
 };
 
-use super::{figures::print_figures, models::print_models, policy::print_policies};
+use super::{figures::print_figures, models::print_models, pde::print_pde, policy::print_policies};
 use crate::{
     commands::analyze::print_loop,
     options::{command_line, in_runs},
@@ -21,7 +21,7 @@ use crate::{
 
 #[derive(Args)]
 pub struct Whole {
-    /// Everything in under two minutes
+    /// Everything in under five minutes
     #[arg(long)]
     quick: bool,
     /// Stages to leave out, with commas between them
@@ -50,6 +50,8 @@ enum Skipped {
     Policy,
     /// Analysis of the best policy
     Analysis,
+    /// Laws that control fields
+    Pde,
 }
 
 impl Skipped {
@@ -66,6 +68,7 @@ fn planned(stage: Stage, quick: bool) -> u64 {
         Stage::Reward => (189, 10),
         Stage::Policy => (50, 29),
         Stage::Analysis => (3, 2),
+        Stage::Pde => (3000, 150),
     };
     if quick { short } else { whole }
 }
@@ -208,6 +211,7 @@ fn print_stage(result: &StageResult, took: Duration) -> anyhow::Result<()> {
             findings: Findings::Loop(found),
         }) => print_loop(&mut screen, model, found)?,
         StageResult::Analysis(_) => {}
+        StageResult::Pde(run) => print_pde(&mut screen, run)?,
     }
     writeln!(screen, "{:.0} s", took.as_secs_f64())?;
     Ok(())

@@ -1,0 +1,192 @@
+//! The problems: their worlds, what is trained in them, and laws by hand beside which it is seen.
+
+use ell0_control::{
+    agent::{AlgorithmConfig, PenaltyKind, TrainConfig},
+    environment::{Environment, make},
+};
+use serde::{Deserialize, Serialize};
+
+use super::PdeSettings;
+use crate::{
+    error::Result,
+    train::{AgentSettings, TrainSettings},
+};
+
+/// A problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PdeProblem {
+    /// The Kuramoto–Sivashinsky equation.
+    Ks,
+    /// Convection, diffusion and reaction.
+    Cdr,
+}
+
+impl PdeProblem {
+    /// Both.
+    pub const ALL: [PdeProblem; 2] = [PdeProblem::Ks, PdeProblem::Cdr];
+
+    /// What it is called.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            PdeProblem::Ks => "Kuramoto–Sivashinsky equation",
+            PdeProblem::Cdr => "Convection, diffusion, reaction",
+        }
+    }
+
+    /// What its files are named after.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            PdeProblem::Ks => "ks",
+            PdeProblem::Cdr => "cdr",
+        }
+    }
+
+    /// The text of the world that policies are measured in.
+    pub(super) fn world(self, settings: &PdeSettings) -> &'static str {
+        match (self, settings.published) {
+            (PdeProblem::Ks, true) => "ks(published=true)",
+            (PdeProblem::Ks, false) => "ks",
+            (PdeProblem::Cdr, _) => "cdr",
+        }
+    }
+
+    /// Time between two actions.
+    pub(super) fn step(self) -> f64 {
+        0.2
+    }
+
+    /// Laws by hand: a name, and the law of an actuator in which # stands for its number and $ for the known force at its place.
+    pub(super) fn by_hand(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            PdeProblem::Ks => &[
+                ("no control", "0*m#"),
+                ("tanh(−u)", "tanh(-m#)"),
+                ("tanh(−5u)", "tanh(-5*m#)"),
+                ("tanh(−5u − 0.6 f)", "tanh(-5*m# - 0.6*$)"),
+                ("tanh(−8u − 0.7 f)", "tanh(-8*m# - 0.7*$)"),
+            ],
+            PdeProblem::Cdr => &[
+                ("no control", "0*m#"),
+                ("−0.1 × sensor", "-0.1*m#"),
+                ("−0.4 × sensor", "-0.4*m#"),
+            ],
+        }
+    }
+
+    /// A law by hand as text that a world can read.
+    pub(super) fn written(self, law: &str, world: &dyn Environment) -> String {
+        let tied = world.tied();
+        let force = |k: usize| -> Option<String> {
+            let tied = tied.as_ref()?;
+            let at = tied.names.iter().position(|n| n == "forcing")?;
+            let (place, weight) = tied.inputs[k][at];
+            let name = &world.observation_space().names()[place];
+            Some(format!("({weight}*{name})"))
+        };
+        let actions = world.action_space().names().iter().enumerate();
+        let laws: Vec<String> = actions
+            .map(|(k, name)| {
+                let law = law.replace('#', &(k + 1).to_string());
+                let law = law.replace('$', &force(k).unwrap_or_else(|| "0".into()));
+                format!("{name} = {law}")
+            })
+            .collect();
+        laws.join("; ")
+    }
+}
+
+/// A training: a problem, with or without its parameters seen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    pub name: &'static str,
+    pub problem: PdeProblem,
+    world: &'static str,
+    hidden: bool,
+}
+
+impl Part {
+    pub fn all(settings: &PdeSettings) -> [Part; 4] {
+        let part = |name, problem, world, hidden| Part {
+            name,
+            problem,
+            world,
+            hidden,
+        };
+        let (seen, hidden) = match settings.published {
+            true => ("ks(published=true)", "ks(published=true, hidden=true)"),
+            false => ("ks", "ks(hidden=true)"),
+        };
+        // A field that grows a thousandfold before a policy has learned anything teaches it little: training stops counting early.
+        [
+            part("ks", PdeProblem::Ks, seen, false),
+            part("ks-hidden", PdeProblem::Ks, hidden, true),
+            part("cdr", PdeProblem::Cdr, "cdr(ceiling=1)", false),
+            part(
+                "cdr-hidden",
+                PdeProblem::Cdr,
+                "cdr(ceiling=1, hidden=true)",
+                true,
+            ),
+        ]
+    }
+
+    /// The agents of the paper, and the law that all actuators share.
+    pub fn training(&self, settings: &PdeSettings) -> Result<TrainSettings> {
+        let mut base = TrainConfig::suited_to(make(self.world)?.as_ref());
+        if settings.quick {
+            let episodes = match self.problem {
+                PdeProblem::Ks => 40,
+                PdeProblem::Cdr => 60,
+            };
+            base = base.with_episodes(episodes);
+            base.updates = base.updates.min(300);
+        }
+        base.environment = self.world.into();
+        base.seed = settings.seed;
+        let width = if settings.quick { 64 } else { 256 };
+        let network = format!("network({width}, {width})");
+        let agents: Vec<(&str, String, TrainConfig)> = if self.hidden {
+            vec![("network-hidden", network, base)]
+        } else {
+            let terms = TrainConfig {
+                terms: Some(3),
+                ..base.clone()
+            };
+            let l1 = TrainConfig {
+                penalty: PenaltyKind::L1,
+                ..base.clone()
+            };
+            vec![
+                ("tied", "tied(polynomial(3))".into(), terms.clone()),
+                ("l0", "polynomial(3)".into(), terms),
+                ("l1", "polynomial(3)".into(), l1),
+                ("network", network, base),
+            ]
+        };
+        let agent = |(name, policy, training): (&str, String, TrainConfig)| {
+            let mut training = TrainConfig { policy, ..training };
+            let AlgorithmConfig::Td3(td3) = &mut training.agent;
+            if name.starts_with("network") {
+                // Many parameters want smaller steps.
+                td3.actor_rate = 3e-4;
+            }
+            AgentSettings {
+                name: name.into(),
+                tuned: name == "tied" || name == "l0" && !settings.quick,
+                training,
+            }
+        };
+        Ok(TrainSettings {
+            command: PdeSettings::COMMAND.into(),
+            seeds: settings.seeds,
+            prune: true,
+            fine_tune: !self.hidden,
+            generations: if settings.quick { 8 } else { 30 },
+            agents: agents.into_iter().map(agent).collect(),
+            ..TrainSettings::default()
+        })
+    }
+}
