@@ -37,7 +37,7 @@ pub enum PenaltyKind {
 /// | `scale_inputs` | yes | whether a dictionary sees observations scaled to their range |
 /// | `gates` | row | whether the gates of a dictionary are drawn for each row, or for each batch |
 /// | `penalty` | l0 | what is paid for: open gates, or (`l1`) the sizes of a dictionary's coefficients, which has no gates then |
-/// | `terms` | none | number of terms of each action that its price is steered to |
+/// | `terms` | none | number of terms of each action: its price is steered to let so many stay open, or up to twice as many |
 /// | `worlds` | 1 | worlds that are stepped side by side: so many episodes count as one |
 /// | `replay` | 1,000,000 | transitions that are remembered |
 /// | `seed` | 0 | of everything random |

@@ -301,32 +301,43 @@ impl<'a> Job<'a> {
             }
             return Ok((actor, steps));
         }
-        // What a term is worth shows when all are tuned: only what is too many goes before.
+        let mut tuned_steps = 0;
+        let mut tuned = |actor: &mut Actor, generations: usize| -> Result<()> {
+            self.tell(observer, episodes, "tuning what is left")?;
+            let tuning = FineTuneConfig {
+                generations,
+                ..FineTuneConfig::default()
+            };
+            let tuned = fine_tune(actor, world, &tuning, &stream)?;
+            tuned_steps += tuned.env_steps;
+            *actor = tuned.actor;
+            Ok(())
+        };
+        let generations = settings.generations;
         if settings.prune {
+            // What a term is worth shows when all are tuned: of a single law, one goes after the other, the rest tuned in between. Several laws have too many coefficients for that.
+            let most = most.unwrap_or(usize::MAX);
+            while actor.laws() == 1 && actor.terms().is_some_and(|t| t > most) {
+                let fewer = PruneConfig {
+                    most: actor.terms().map(|t| t - 1),
+                    threshold: 0.0,
+                    ..usual.clone()
+                };
+                tuned(&mut actor, (generations / 4).max(1))?;
+                dropped(&mut actor, fewer)?;
+            }
             let only_too_many = PruneConfig {
                 threshold: 0.0,
                 ..usual.clone()
             };
             dropped(&mut actor, only_too_many)?;
         }
-        let tuning = FineTuneConfig {
-            generations: settings.generations,
-            ..FineTuneConfig::default()
-        };
-        let mut tuned_steps = 0;
-        let mut tuned = |actor: &mut Actor| -> Result<()> {
-            self.tell(observer, episodes, "tuning what is left")?;
-            let tuned = fine_tune(actor, world, &tuning, &stream)?;
-            tuned_steps += tuned.env_steps;
-            *actor = tuned.actor;
-            Ok(())
-        };
-        tuned(&mut actor)?;
+        tuned(&mut actor, generations)?;
         if settings.prune {
             let before = actor.terms();
             dropped(&mut actor, usual)?;
             if actor.terms() != before {
-                tuned(&mut actor)?;
+                tuned(&mut actor, generations)?;
             }
         }
         steps += tuned_steps;

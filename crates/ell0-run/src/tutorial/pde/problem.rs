@@ -137,12 +137,12 @@ impl Part {
     pub fn training(&self, settings: &PdeSettings) -> Result<TrainSettings> {
         let mut base = TrainConfig::suited_to(make(self.world)?.as_ref());
         if settings.quick {
-            let episodes = match self.problem {
-                PdeProblem::Ks => 40,
-                PdeProblem::Cdr => 60,
+            let (episodes, updates) = match self.problem {
+                PdeProblem::Ks => (24, 700),
+                PdeProblem::Cdr => (60, 200),
             };
             base = base.with_episodes(episodes);
-            base.updates = base.updates.min(300);
+            base.updates = updates;
         }
         base.environment = self.world.into();
         base.seed = settings.seed;
