@@ -308,10 +308,10 @@ fn print_terms(out: &mut impl Write, terms: &[&TermReport], starts: usize) -> an
     Ok(())
 }
 
-/// An end of a range, and why it ends there.
-fn end(reach: &Reach) -> String {
+/// An end of a range, and why it ends there; `beyond` says where the search did not go.
+fn end(reach: &Reach, beyond: &str) -> String {
     match reach.ending {
-        Ending::Searched => format!("{:.3} at least", reach.value),
+        Ending::Searched => format!("{:.3} or {beyond}", reach.value),
         ending => format!("{:.3} ({ending})", reach.value),
     }
 }
@@ -332,19 +332,19 @@ fn print_field(out: &mut impl Write, policy: &Model, found: &FieldAnalysis) -> a
     print_rest(out, found)?;
     if let (Some(gain), Some(delay)) = (&found.gain_margin, &found.delay) {
         writeln!(out, "\nThe equilibrium stays stable for")?;
-        let (low, high) = (end(&gain.low), end(&gain.high));
+        let (low, high) = (end(&gain.low, "less"), end(&gain.high, "more"));
         writeln!(out, "  gain    factors from {low} to {high}")?;
-        let least = if delay.ends { "" } else { " at least" };
+        let more = if delay.ends { "" } else { " or more" };
         writeln!(
             out,
-            "  delay   actions up to {} late{least}",
+            "  delay   actions up to {}{more} late",
             match delay.tolerated {
                 1 => "1 step".to_string(),
                 steps => format!("{steps} steps"),
             }
         )?;
         for p in found.parameters.iter().flatten() {
-            let (low, high) = (end(&p.low), end(&p.high));
+            let (low, high) = (end(&p.low, "less"), end(&p.high, "more"));
             writeln!(out, "  {:<7} {} from {low} to {high}", p.name, p.value)?;
         }
     }
@@ -622,9 +622,9 @@ mod tests {
             "5 eigenvalues, the largest 0.9000 + 0.1000i, 0.9000 − 0.1000i, 0.5000, 0.4000\n",
             "the world conserves something",
             "98 of 100 random starts",
-            "from 0.001 at least to 2.500 (a pair of eigenvalues leaves the circle at ±90.0°)",
-            "up to 20 steps late at least",
-            "mu      0.1 from -0.200 (the equilibrium is lost) to 1.100 at least",
+            "from 0.001 or less to 2.500 (a pair of eigenvalues leaves the circle at ±90.0°)",
+            "up to 20 steps or more late",
+            "mu      0.1 from -0.200 (the equilibrium is lost) to 1.100 or more",
             "Proved: every trajectory from within yᵀPy ≤ 2.0000 goes to 0",
             "150 of 200 typical states",
             "and 4 that matter less",

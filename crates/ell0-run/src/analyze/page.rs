@@ -160,11 +160,11 @@ fn term_section(terms: &[TermReport]) -> Section {
     Section::new("Terms").table(&header, &rows)
 }
 
-/// An end of a range, and why it ends there.
-fn end(reach: &Reach) -> String {
+/// An end of a range, and why it ends there; `beyond` says where the search did not go.
+fn end(reach: &Reach, beyond: &str) -> String {
     let value = number(Some(reach.value), 4);
     match reach.ending {
-        Ending::Searched => format!("at least {value}"),
+        Ending::Searched => format!("{value} or {beyond}"),
         ending => format!("{value} ({ending})"),
     }
 }
@@ -211,16 +211,18 @@ impl FieldAnalysis {
         }
         sections.push(rest);
         let mut margins = Vec::new();
-        let row = |name: String, low: &Reach, high: &Reach| vec![name, end(low), end(high)];
+        let row = |name: String, low: &Reach, high: &Reach| {
+            vec![name, end(low, "less"), end(high, "more")]
+        };
         if let Some(gain) = &self.gain_margin {
             margins.push(row("gain".into(), &gain.low, &gain.high));
         }
         if let Some(delay) = &self.delay {
-            let least = if delay.ends { "" } else { "at least " };
+            let more = if delay.ends { "" } else { " or more" };
             margins.push(vec![
                 "delay, actions".into(),
                 "0".into(),
-                format!("{least}{}", delay.tolerated),
+                format!("{}{more}", delay.tolerated),
             ]);
         }
         for p in self.parameters.iter().flatten() {
