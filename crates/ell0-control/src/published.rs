@@ -9,10 +9,10 @@ use ell0::{
 use crate::{
     agent::{ActorKind, AlgorithmConfig, Td3Config, TrainConfig},
     environment::{
-        ClosedForm, Environment, GridConfig, Situation, SmoothStep, Space, Start, Step, Tied,
+        ClosedForm, Environment, GridConfig, Optimum, Situation, SmoothStep, Space, Start, Step,
+        Tied,
     },
     error::Result,
-    evaluation::Return,
 };
 
 impl TrainConfig {
@@ -106,6 +106,10 @@ impl<E: Environment> Environment for LimitEnds<E> {
         self.0.evaluation_starts()
     }
 
+    fn usual_start(&self) -> Start {
+        self.0.usual_start()
+    }
+
     fn training_starts(&self, stream: &Stream, count: u64) -> Vec<Start> {
         self.0.training_starts(stream, count)
     }
@@ -126,7 +130,7 @@ impl<E: Environment> Environment for LimitEnds<E> {
         self.0.closed_form()
     }
 
-    fn optimum(&self, steps: u32, starts: &[Start], grid: GridConfig) -> Result<Option<Return>> {
+    fn optimum(&self, steps: u32, starts: &[Start], grid: GridConfig) -> Result<Option<Optimum>> {
         self.0.optimum(steps, starts, grid)
     }
 }

@@ -69,9 +69,10 @@ mod tutorial;
 mod worlds;
 
 pub use analyze::{
-    Analysis, AnalyzeSettings, Analyzed, EquilibriumReport, Findings, FixedPointReport,
-    LawAnalysis, LoopAnalysis, ParameterReport, Recording, RegionReport, ReturnReport, Subject,
-    TermReport, ValidityReport, analyze_law, analyze_loop,
+    Analysis, AnalyzeSettings, Analyzed, EquilibriumReport, FieldAnalysis, FieldEquilibriumReport,
+    Findings, FixedPointReport, LawAnalysis, LoopAnalysis, ParameterReport, Recording,
+    RegionReport, ReturnReport, Subject, TermReport, ValidityReport, analyze_field, analyze_law,
+    analyze_loop,
 };
 pub use data::{DataSettings, Kind, Source};
 pub use error::{Error, Result};
@@ -106,6 +107,6 @@ pub use tutorial::{
     TutorialRun, TutorialSettings, published_return,
 };
 pub use worlds::{
-    CollectSettings, Evaluation, MeanReturn, Optimum, law_policy, measure, optimum, roll_out,
-    write_trajectory,
+    CollectSettings, Evaluation, MeanReturn, Optimum, SituationReturn, law_policy, measure,
+    optimum, roll_out, write_trajectory,
 };

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ell0::{equation::Model, rng::Stream};
 use ell0_control::{
-    environment::{Environment, GridConfig, Start},
+    environment::{Environment, GridConfig, OptimumMethod, Situation, Start},
     episode::{Columns, Recorder},
     evaluation::{Return, evaluate},
     policy::{LawPolicy, Policy, Random},
@@ -141,6 +141,23 @@ pub struct Evaluation {
     pub episodes: usize,
     /// Steps in all.
     pub steps: u64,
+    /// The same in each situation that the world is compared in, where there are several: other parameters, noise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub situations: Vec<SituationReturn>,
+}
+
+/// How well a policy does in a situation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SituationReturn {
+    /// What it is.
+    pub situation: String,
+    /// Deviation of the noise on what is seen.
+    pub noise: f64,
+    /// The mean return.
+    #[serde(rename = "return")]
+    pub worth: MeanReturn,
+    /// Number of episodes.
+    pub episodes: usize,
 }
 
 /// A model as a policy for a world: its inputs are among the observations, its targets are the actions.
@@ -152,11 +169,31 @@ pub fn law_policy(world: &dyn Environment, law: &Model) -> Result<LawPolicy> {
 /// Measures a policy from the starts that policies are compared on in this world.
 pub fn measure(world: &dyn Environment, policy: &dyn Policy) -> Result<Evaluation> {
     let result = evaluate(world, policy, &world.evaluation_starts())?;
+    let grid = world.evaluation_grid();
+    let mut situations = Vec::new();
+    if grid.len() > 1 {
+        for Situation {
+            name,
+            noise,
+            world,
+            starts,
+        } in grid
+        {
+            let result = evaluate(world.as_ref(), policy, &starts)?;
+            situations.push(SituationReturn {
+                situation: name,
+                noise,
+                worth: result.into(),
+                episodes: result.episodes,
+            });
+        }
+    }
     Ok(Evaluation {
         environment: world.text(),
         worth: result.into(),
         episodes: result.episodes,
         steps: result.steps,
+        situations,
     })
 }
 
@@ -168,15 +205,17 @@ pub struct Optimum {
     /// The mean return.
     #[serde(rename = "return")]
     pub worth: MeanReturn,
-    /// Points of the grid in each dimension.
-    pub points: usize,
-    /// Actions tried at first.
-    pub actions: usize,
+    /// How it was found.
+    pub method: OptimumMethod,
+    /// Points of the grid in each dimension, where there is one.
+    pub points: Option<usize>,
+    /// Actions tried at first, where there is a grid.
+    pub actions: Option<usize>,
     /// Number of episodes.
     pub episodes: usize,
 }
 
-/// What optimal control would reach, by dynamic programming on a grid, in a world where that is known.
+/// What optimal control would reach, in a world where that is known: by dynamic programming on a grid, or by the Riccati equation.
 pub fn optimum(world: &dyn Environment, grid: GridConfig) -> Result<Optimum> {
     let unknown = || Error::NoOptimum {
         environment: world.text(),
@@ -184,27 +223,26 @@ pub fn optimum(world: &dyn Environment, grid: GridConfig) -> Result<Optimum> {
     let limit = world.time_limit().ok_or_else(unknown)?;
     let result = world.optimum(limit, &world.evaluation_starts(), grid)?;
     let result = result.ok_or_else(unknown)?;
+    let on_grid = result.method == OptimumMethod::Grid;
     Ok(Optimum {
         environment: world.text(),
-        worth: result.into(),
-        points: grid.points,
-        actions: grid.actions,
-        episodes: result.episodes,
+        worth: result.worth.into(),
+        method: result.method,
+        points: on_grid.then_some(grid.points),
+        actions: on_grid.then_some(grid.actions),
+        episodes: result.worth.episodes,
     })
 }
 
-/// What a policy does from one state, or from the state that the world is in.
+/// What a policy does from one state, or from where the world usually begins.
 pub fn roll_out(
     world: &dyn Environment,
     policy: &dyn Policy,
     state: Option<&[f64]>,
 ) -> Result<Trajectory> {
-    let state = state.unwrap_or(world.state());
-    let start = if state.is_empty() {
-        // Its state cannot be seen: it begins as it likes.
-        Start::Seed(0)
-    } else {
-        Start::State(state.to_vec())
+    let start = match state {
+        Some(state) if !state.is_empty() => Start::State(state.to_vec()),
+        _ => world.usual_start(),
     };
     Ok(rollout(world, policy, &start)?)
 }

@@ -6,14 +6,14 @@ use std::{
 };
 
 use clap::Args;
-use ell0_control::environment::{GridConfig, make};
+use ell0_control::environment::{GridConfig, OptimumMethod, make};
 use ell0_run::{OutFile, law_policy, measure, optimum, read_model, roll_out, write_trajectory};
 
-use crate::table;
+use crate::table::{self, new_table};
 
 /// Measure a policy on a fixed grid of initial states
 ///
-/// Pendulum: the midpoints of 200 × 10 cells over θ in ±π and θ̇ in ±1.
+/// Pendulum: the midpoints of 200 × 10 cells over θ in ±π and θ̇ in ±1. Fields (ks, cdr, burgers, heat): each set of parameters of training; and others between and beyond them, without and with noise on the sensors.
 #[derive(Args)]
 pub struct Evaluate {
     /// Policy in closed form: a model.json whose target is the action
@@ -40,6 +40,20 @@ impl Evaluate {
             "mean return {:.2} ± {:.2} over {} initial states of {}",
             result.worth.mean, result.worth.ci95, result.episodes, result.environment
         )?;
+        if result.situations.is_empty() {
+            return Ok(());
+        }
+        let mut grid = new_table(&["situation", "noise", "return", "± 95 %", "episodes"], 1);
+        for s in &result.situations {
+            grid.add_row([
+                s.situation.clone(),
+                s.noise.to_string(),
+                format!("{:.3}", s.worth.mean),
+                format!("{:.3}", s.worth.ci95),
+                s.episodes.to_string(),
+            ]);
+        }
+        writeln!(out, "{grid}")?;
         Ok(())
     }
 }
@@ -53,7 +67,7 @@ pub struct Rollout {
     /// Environment, for example "pendulum(g=9.81)"
     #[arg(long = "env", value_name = "ENV")]
     environment: String,
-    /// Initial state, for example 3.14,0 [default: hanging at rest]
+    /// Initial state, for example 3.14,0 [default: where the environment usually begins; a pendulum hangs at rest]
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
     state: Vec<f64>,
     /// File for the steps: Parquet if it ends in .parquet, else CSV
@@ -83,7 +97,7 @@ impl Rollout {
     }
 }
 
-/// What optimal control would reach, by dynamic programming on a grid
+/// What optimal control would reach: by dynamic programming on a grid, or by the Riccati equation
 #[derive(Args)]
 pub struct Optimum {
     /// Environment, for example "pendulum(g=9.81)"
@@ -112,9 +126,16 @@ impl Optimum {
         if self.json {
             return table::json(&mut out, &result);
         }
+        let (of, digits) = match result.method {
+            OptimumMethod::Grid => ("optimal control", 2),
+            OptimumMethod::Riccati => (
+                "the linear-quadratic regulator that sees the whole state, its actions clipped,",
+                3,
+            ),
+        };
         writeln!(
             out,
-            "mean return of optimal control {:.2} ± {:.2} over {} initial states of {}",
+            "mean return of {of} {:.digits$} ± {:.digits$} over {} initial states of {}",
             result.worth.mean, result.worth.ci95, result.episodes, result.environment
         )?;
         Ok(())

@@ -4,9 +4,11 @@
 //! - [`equilibria()`], [`gain_margin`], [`tolerated_delay`]: what linearisation tells.
 //! - [`proved_region`] and [`prove`]: where stability is proved, by interval branch and bound; [`Basin`]: where it is only seen.
 //! - [`Robustness`]: what the return bears.
+//! - [`FieldLoop`] and what takes it: loops of many states, known by their steps and derivatives.
 //! - [`Law`]: laws of states on their own.
 
 mod equilibria;
+mod field;
 mod law;
 mod linear;
 mod map;
@@ -20,6 +22,11 @@ mod robustness;
 mod value;
 
 pub use equilibria::{Equilibrium, MOST_EQUILIBRIA, equilibria};
+pub use field::{
+    Behaviour, Crossing, Ending, FieldDelay, FieldEquilibrium, FieldLoop, GainReach, Move, NoProof,
+    ParameterReach, ProvedSet, Reach, Reaching, Regulator, Riccati, Settled, equilibrium,
+    field_delay, field_gain_margin, parameter_reach, prove_saturated, reaching, settle,
+};
 pub use law::{FixedPoint, Law, STARTS};
 pub use map::Map;
 pub use margins::{gain_margin, tolerated_delay};

@@ -97,6 +97,25 @@ impl Default for GridConfig {
     }
 }
 
+/// How the return of optimal control was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OptimumMethod {
+    /// By dynamic programming on a grid over the states.
+    Grid,
+    /// By the Riccati equation: the linear-quadratic regulator that sees the whole state, its actions clipped to their range. Where nothing is clipped nothing is better.
+    Riccati,
+}
+
+/// What optimal control reaches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Optimum {
+    /// Its mean return.
+    pub worth: Return,
+    /// How it was found.
+    pub method: OptimumMethod,
+}
+
 /// Random starts that policies are compared on in a world that names no others.
 pub const EVALUATION_SEEDS: u64 = 200;
 
@@ -150,6 +169,14 @@ pub trait Environment: Send + Sync {
         Start::seeds(EVALUATION_SEEDS)
     }
 
+    /// Where a single episode begins that nobody said more about: in the state that the world is in, or, where it cannot be seen, in the first random one.
+    fn usual_start(&self) -> Start {
+        match self.state() {
+            [] => Start::Seed(0),
+            state => Start::State(state.to_vec()),
+        }
+    }
+
     /// At most so many starts that a policy is refined on after training: not those that policies are compared on, unless there are no others.
     fn training_starts(&self, stream: &Stream, count: u64) -> Vec<Start> {
         Start::drawn(stream, count)
@@ -181,7 +208,12 @@ pub trait Environment: Send + Sync {
     }
 
     /// The mean return of optimal control over so many steps from the given starts; none where nobody knows it.
-    fn optimum(&self, _steps: u32, _starts: &[Start], _grid: GridConfig) -> Result<Option<Return>> {
+    fn optimum(
+        &self,
+        _steps: u32,
+        _starts: &[Start],
+        _grid: GridConfig,
+    ) -> Result<Option<Optimum>> {
         Ok(None)
     }
 }
@@ -236,6 +268,10 @@ impl<E: Environment + ?Sized> Environment for Box<E> {
         (**self).evaluation_starts()
     }
 
+    fn usual_start(&self) -> Start {
+        (**self).usual_start()
+    }
+
     fn training_starts(&self, stream: &Stream, count: u64) -> Vec<Start> {
         (**self).training_starts(stream, count)
     }
@@ -256,7 +292,7 @@ impl<E: Environment + ?Sized> Environment for Box<E> {
         (**self).smooth()
     }
 
-    fn optimum(&self, steps: u32, starts: &[Start], grid: GridConfig) -> Result<Option<Return>> {
+    fn optimum(&self, steps: u32, starts: &[Start], grid: GridConfig) -> Result<Option<Optimum>> {
         (**self).optimum(steps, starts, grid)
     }
 }

@@ -45,7 +45,7 @@ pub trait SmoothStep: Send + Sync {
         None
     }
 
-    /// Whether the step is linear in state and action, so that what is proved of its derivatives is proved of it.
+    /// Whether the step is linear in state and action, and what is seen linear in the state or constant, so that what is proved of the derivatives is proved of the world.
     fn is_linear(&self) -> bool {
         false
     }

@@ -3,12 +3,12 @@
 use ell0::rng::{Generator, Stream};
 
 use super::{
-    ClosedForm, Environment, GridConfig, Parameter, Situation, SmoothStep, Space, Start, Step, Tied,
+    ClosedForm, Environment, GridConfig, Optimum, Parameter, Situation, SmoothStep, Space, Start,
+    Step, Tied,
 };
 use crate::{
     analysis::Plant,
     error::{Error, Result},
-    evaluation::Return,
 };
 
 /// An environment whose episodes are truncated, not terminated, after a number of steps.
@@ -64,6 +64,10 @@ impl<E: Environment> Environment for TimeLimit<E> {
         self.inner.evaluation_starts()
     }
 
+    fn usual_start(&self) -> Start {
+        self.inner.usual_start()
+    }
+
     fn training_starts(&self, stream: &Stream, count: u64) -> Vec<Start> {
         self.inner.training_starts(stream, count)
     }
@@ -92,7 +96,7 @@ impl<E: Environment> Environment for TimeLimit<E> {
         self.inner.smooth()
     }
 
-    fn optimum(&self, steps: u32, starts: &[Start], grid: GridConfig) -> Result<Option<Return>> {
+    fn optimum(&self, steps: u32, starts: &[Start], grid: GridConfig) -> Result<Option<Optimum>> {
         self.inner.optimum(steps, starts, grid)
     }
 

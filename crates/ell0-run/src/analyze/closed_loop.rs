@@ -3,8 +3,8 @@
 use ell0::equation::Model;
 use ell0_control::{
     analysis::{
-        Basin, Equilibrium, Matrix, Plant, ProvedRegion, Pulse, Robustness, Stability, equilibria,
-        gain_margin, proved_region, tolerated_delay,
+        Basin, Equilibrium, Matrix, Plant, ProvedRegion, Pulse, Robustness, Stability, TermEffect,
+        equilibria, gain_margin, proved_region, tolerated_delay,
     },
     environment::Environment,
     evaluation::{Return, evaluate},
@@ -184,6 +184,17 @@ pub struct TermReport {
     pub return_without: f64,
 }
 
+impl From<TermEffect> for TermReport {
+    fn from(t: TermEffect) -> Self {
+        TermReport {
+            action: t.action,
+            term: t.term,
+            return_per_percent: t.per_percent,
+            return_without: t.dropped,
+        }
+    }
+}
+
 /// What the return tells, where there is one.
 struct Worth {
     all: Return,
@@ -219,15 +230,7 @@ fn worth(
                 high: p.range.high,
             })
             .collect(),
-        terms: terms
-            .into_iter()
-            .map(|t| TermReport {
-                action: t.action,
-                term: t.term,
-                return_per_percent: t.per_percent,
-                return_without: t.dropped,
-            })
-            .collect(),
+        terms: terms.into_iter().map(TermReport::from).collect(),
     })
 }
 

@@ -1,10 +1,12 @@
 //! What can be said of a policy or a law before it is put to work.
 //!
 //! - [`analyze_loop`]: a policy in the loop it runs in, a world or a learned transition model.
+//! - [`analyze_field`]: a policy in a world of many states.
 //! - [`analyze_law`]: a law of states on its own.
 //! - [`AnalyzeSettings`]: either of them, from files and text.
 
 mod closed_loop;
+mod field;
 mod law;
 mod page;
 mod portrait;
@@ -13,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use ell0::equation::Model;
 use ell0_control::{
-    analysis::{ModelPlant, Plant, Range},
+    analysis::{Behaviour, ModelPlant, Plant, Range},
     environment::{Environment, make},
     policy::policy_from_text,
 };
@@ -24,6 +26,7 @@ pub use closed_loop::{
     EquilibriumReport, LoopAnalysis, ParameterReport, RegionReport, ReturnReport, TermReport,
     analyze_loop,
 };
+pub use field::{FieldAnalysis, FieldEquilibriumReport, analyze_field};
 pub use law::{FixedPointReport, LawAnalysis, Recording, ValidityReport, analyze_law};
 
 use crate::{
@@ -51,6 +54,8 @@ pub struct Analysis {
 pub enum Findings {
     /// Of a policy in its loop.
     Loop(LoopAnalysis),
+    /// Of a policy in the loop of a world of many states.
+    Field(FieldAnalysis),
     /// Of a law on its own.
     Law(LawAnalysis),
 }
@@ -105,6 +110,8 @@ pub(crate) const OURS: &[&str] = &[
     "model.json",
     "portrait.svg",
     "portrait.png",
+    "eigenvalues.svg",
+    "eigenvalues.png",
     report::FILE,
     report::COMMAND,
 ];
@@ -160,12 +167,13 @@ impl AnalyzeSettings {
         }
         let (observation, action) = (world.observation_space(), world.action_space());
         let policy = self.subject(observation.names(), action.names())?;
-        let Some(closed_form) = world.closed_form() else {
-            return Err(Error::NoClosedForm {
+        match (world.closed_form(), world.smooth()) {
+            (Some(form), _) => analyze_loop(&policy, &form.plant()?, Some(world), observer),
+            (None, Some(smooth)) => analyze_field(&policy, smooth, world, observer),
+            (None, None) => Err(Error::NoClosedForm {
                 environment: world.text(),
-            });
-        };
-        analyze_loop(&policy, &closed_form.plant()?, Some(world), observer)
+            }),
+        }
     }
 
     fn subject(&self, observations: &[String], actions: &[String]) -> Result<Model> {
@@ -185,6 +193,13 @@ impl Analyzed {
         if let Some(portrait) = &self.portrait {
             folder.draw("portrait", portrait)?;
         }
+        if let Findings::Field(FieldAnalysis {
+            equilibrium: Some(rest),
+            ..
+        }) = &self.analysis.findings
+        {
+            folder.draw("eigenvalues", &rest.figure())?;
+        }
         folder.report(command)?;
         folder.finish()
     }
@@ -194,15 +209,18 @@ impl Analysis {
     /// Reads the analysis in a folder.
     pub fn read(folder: impl AsRef<Path>) -> Result<Self> {
         let folder = folder.as_ref();
-        /// What tells the findings apart: only a loop has a policy.
+        /// What tells the findings apart: only a loop has a policy, and only one of many states a behaviour.
         #[derive(Deserialize)]
         struct Kind {
             policy: Option<String>,
+            behaviour: Option<Behaviour>,
         }
         let file = folder.join(RESULT);
-        let findings = match files::read_json::<Kind>(&file)?.policy {
-            Some(_) => Findings::Loop(files::read_json(&file)?),
-            None => Findings::Law(files::read_json(&file)?),
+        let kind = files::read_json::<Kind>(&file)?;
+        let findings = match (kind.policy, kind.behaviour) {
+            (Some(_), Some(_)) => Findings::Field(files::read_json(&file)?),
+            (Some(_), None) => Findings::Loop(files::read_json(&file)?),
+            (None, _) => Findings::Law(files::read_json(&file)?),
         };
         Ok(Analysis {
             findings,

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use ell0_control::analysis::{Matrix, Stability};
+use ell0_control::analysis::{Ending, Matrix, ProvedSet, Reach, Stability};
 
-use super::{Analysis, Findings, LawAnalysis, LoopAnalysis, RegionReport};
+use super::{
+    Analysis, FieldAnalysis, Findings, LawAnalysis, LoopAnalysis, RegionReport, TermReport,
+};
 use crate::{
     error::Result,
     files,
@@ -41,7 +43,7 @@ fn fact(name: impl Into<String>, value: impl Into<String>) -> Vec<String> {
 impl Analysis {
     pub(crate) fn page(&self, folder: &Path) -> Result<Page> {
         let name = match &self.findings {
-            Findings::Loop(_) => "The policy",
+            Findings::Loop(_) | Findings::Field(_) => "The policy",
             Findings::Law(_) => "The law",
         };
         let mut sections = vec![Section::new(name).equations("", &self.model)];
@@ -52,6 +54,10 @@ impl Analysis {
                     Some(environment) => format!("A policy in {environment}"),
                     None => "A policy in a learned model".into(),
                 }
+            }
+            Findings::Field(found) => {
+                sections.extend(found.sections());
+                format!("A policy in {}", found.environment)
             }
             Findings::Law(found) => {
                 sections.extend(found.sections());
@@ -127,30 +133,173 @@ impl LoopAnalysis {
             sections.push(Section::new("Proved region of attraction").text(&text));
         }
         if let Some(terms) = self.terms.as_ref().filter(|t| !t.is_empty()) {
-            sections.push(self.term_section(terms));
+            sections.push(term_section(terms));
         }
         Ok(sections)
     }
+}
 
-    fn term_section(&self, terms: &[super::TermReport]) -> Section {
-        let several = terms.iter().any(|t| t.action != terms[0].action);
-        let rows: Vec<Vec<String>> = terms
-            .iter()
-            .map(|t| {
-                let action = several.then(|| t.action.clone());
-                let rest = [
-                    t.term.clone(),
-                    number(Some(t.return_per_percent), 3),
-                    number(Some(t.return_without), 1),
-                ];
-                action.into_iter().chain(rest).collect()
-            })
-            .collect();
-        let header = ["term", "return for 1 % more of it", "return without it"];
-        let first = several.then_some("action");
-        let header: Vec<&str> = first.into_iter().chain(header).collect();
-        Section::new("Terms").table(&header, &rows)
+/// What each term does.
+fn term_section(terms: &[TermReport]) -> Section {
+    let several = terms.iter().any(|t| t.action != terms[0].action);
+    let rows: Vec<Vec<String>> = terms
+        .iter()
+        .map(|t| {
+            let action = several.then(|| t.action.clone());
+            let rest = [
+                t.term.clone(),
+                number(Some(t.return_per_percent), 3),
+                number(Some(t.return_without), 1),
+            ];
+            action.into_iter().chain(rest).collect()
+        })
+        .collect();
+    let header = ["term", "return for 1 % more of it", "return without it"];
+    let first = several.then_some("action");
+    let header: Vec<&str> = first.into_iter().chain(header).collect();
+    Section::new("Terms").table(&header, &rows)
+}
+
+/// An end of a range, and why it ends there; `beyond` says where the search did not go.
+fn end(reach: &Reach, beyond: &str) -> String {
+    let value = number(Some(reach.value), 4);
+    match reach.ending {
+        Ending::Searched => format!("{value} or {beyond}"),
+        ending => format!("{value} ({ending})"),
     }
+}
+
+impl FieldAnalysis {
+    fn sections(&self) -> Vec<Section> {
+        let mut facts = vec![
+            fact("states", self.states.len().to_string()),
+            fact("actions", self.actions.len().to_string()),
+            fact("from a typical state the loop", self.behaviour.to_string()),
+        ];
+        let mut sections = Vec::new();
+        let mut rest = Section::new("Equilibrium");
+        if let Some(e) = &self.equilibrium {
+            let verdict = match e.stability {
+                Stability::Stable => "stable",
+                Stability::Unstable => "unstable",
+                Stability::Undecided => "not decided by its linearisation",
+            };
+            facts.push(fact("its equilibrium", verdict));
+            let amplitude = number(Some(e.amplitude()), 4);
+            facts.push(fact("largest component", amplitude));
+            facts.push(fact("residual", format!("{:.1e}", e.residual)));
+            let largest = &e.eigenvalues[..e.eigenvalues.len().min(6)];
+            facts.push(fact("largest eigenvalues", eigenvalues(largest)));
+            if e.conserved > 0 {
+                let text = "quantities that the world keeps whatever is done";
+                facts.push(fact(text, e.conserved.to_string()));
+            }
+        } else {
+            facts.push(fact("its equilibrium", "none was found"));
+        }
+        if let Some(s) = &self.starts {
+            let text = format!("{} of {}", s.reached, s.starts);
+            let name = format!("random starts that come to it within {} actions", s.actions);
+            facts.push(fact(name, text));
+        }
+        rest = rest.table(&["", ""], &facts);
+        if let Some(e) = &self.equilibrium {
+            rest = rest.figure(&e.figure());
+            if let Some(profile) = e.profile() {
+                rest = rest.figure(&profile);
+            }
+        }
+        sections.push(rest);
+        let mut margins = Vec::new();
+        let row = |name: String, low: &Reach, high: &Reach| {
+            vec![name, end(low, "less"), end(high, "more")]
+        };
+        if let Some(gain) = &self.gain_margin {
+            margins.push(row("gain".into(), &gain.low, &gain.high));
+        }
+        if let Some(delay) = &self.delay {
+            let more = if delay.ends { "" } else { " or more" };
+            margins.push(vec![
+                "delay, actions".into(),
+                "0".into(),
+                format!("{}{more}", delay.tolerated),
+            ]);
+        }
+        for p in self.parameters.iter().flatten() {
+            margins.push(row(format!("{} = {}", p.name, p.value), &p.low, &p.high));
+        }
+        if !margins.is_empty() {
+            let header = ["the equilibrium stays stable for", "from", "to"];
+            sections.push(Section::new("Margins").table(&header, &margins));
+        }
+        if let Some(set) = &self.proved_set {
+            sections.push(proved_section(set));
+        } else if let Some(reason) = &self.not_proved {
+            let text = format!("Not proved: {reason}.");
+            sections.push(Section::new("Proof").text(&text));
+        }
+        let mut worth = Vec::new();
+        if let Some(r) = &self.worth {
+            let text = format!("{} ± {}", number(Some(r.mean), 3), number(Some(r.ci95), 3));
+            worth.push(fact("return", text));
+            worth.push(fact("initial states", r.episodes.to_string()));
+        }
+        if let Some(reason) = &self.return_error {
+            worth.push(fact("no return", reason.as_str()));
+        }
+        if !worth.is_empty() {
+            sections.push(Section::new("Return").table(&["", ""], &worth));
+        }
+        if let Some(terms) = self.terms.as_ref().filter(|t| !t.is_empty()) {
+            sections.push(term_section(terms));
+        }
+        sections
+    }
+}
+
+/// A set of a linear plant with bounded laws.
+fn proved_section(set: &ProvedSet) -> Section {
+    let text = match set.level {
+        Some(_) => {
+            "Every trajectory that begins where yᵀPy is at most the level stays there and goes to 0."
+        }
+        None => "Every trajectory, from every state, goes to 0.",
+    };
+    let mut rows = Vec::new();
+    if let Some(level) = set.level {
+        rows.push(fact("level", number(Some(level), 5)));
+        let least = set.shares.iter().fold(1.0, |m: f64, s| m.min(*s));
+        rows.push(fact(
+            "actions are at least this share of their linear part",
+            number(Some(least), 3),
+        ));
+        rows.push(fact(
+            "amplitude of a uniform field in it",
+            number(set.uniform, 4),
+        ));
+        rows.push(fact(
+            "every state of at most this length is in it",
+            number(set.radius, 4),
+        ));
+        rows.push(fact(
+            "typical states in it",
+            format!("{} of {}", set.typical_inside, set.typical_states),
+        ));
+        rows.push(fact(
+            "a typical state could be so many times as large (median)",
+            number(set.typical_factor, 3),
+        ));
+    }
+    rows.push(fact("corners verified", set.corners.to_string()));
+    rows.push(fact(
+        "subtracted for rounding",
+        format!("{:.1e}", set.rounding),
+    ));
+    Section::new("Proof")
+        .text(text)
+        .table(&["", ""], &rows)
+        .note("Each action lies between a share of its linear part and all of it. At every corner of these shares the quadratic function yᵀPy falls: verified by Cholesky factorisations of matrices from which more than all rounding was subtracted. P is in analysis.json.")
+        .note("The proof is of the exact loop with the numbers that the world gives; the environment itself rounds observations to single precision.")
 }
 
 impl RegionReport {

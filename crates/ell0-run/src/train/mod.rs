@@ -285,7 +285,7 @@ impl TrainSettings {
         }
         let optimum = world.optimum(limit, &world.evaluation_starts(), GridConfig::default());
         // What was trained does not depend on it.
-        Ok(optimum.ok().flatten().map(|o| o.mean))
+        Ok(optimum.ok().flatten().map(|o| o.worth.mean))
     }
 }
 

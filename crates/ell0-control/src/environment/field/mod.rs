@@ -30,7 +30,8 @@ use self::{
     solver::{Scheme, Solver},
 };
 use super::{
-    Environment, Maker, Situation, SmoothStep, Space, Start, Step, Tied, TimeLimit, Values,
+    Environment, GridConfig, Maker, Optimum, Situation, SmoothStep, Space, Start, Step, Tied,
+    TimeLimit, Values,
 };
 use crate::error::{Error, Result, require_finite, require_size};
 
@@ -540,6 +541,12 @@ impl Environment for Field {
         self.starts(&self.sets())
     }
 
+    /// With the middle one of the values of each parameter, after the time without control.
+    fn usual_start(&self) -> Start {
+        let middle: Vec<f64> = self.config().values.iter().map(Values::middle).collect();
+        Start::State(self.evaluation_start(&middle, 0))
+    }
+
     /// All sets of parameters in turn, from random starts; where episodes begin alike and nothing is random, each of them once.
     fn training_starts(&self, stream: &Stream, count: u64) -> Vec<Start> {
         let config = self.config();
@@ -646,6 +653,11 @@ impl Environment for Field {
 
     fn smooth(&self) -> Option<&dyn SmoothStep> {
         Some(self)
+    }
+
+    /// Of linear equations, by the Riccati equation.
+    fn optimum(&self, steps: u32, starts: &[Start], _: GridConfig) -> Result<Option<Optimum>> {
+        self.regulated(steps, starts)
     }
 }
 

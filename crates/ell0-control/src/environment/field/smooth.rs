@@ -2,13 +2,19 @@
 
 use ell0::rng::Generator;
 
+use rayon::prelude::*;
+use realfft::num_complex::Complex;
+
 use super::{
-    super::{Parameter, Rows, Slopes, SmoothStep, Values},
+    super::{Optimum, OptimumMethod, Parameter, Rows, Slopes, SmoothStep, Start, Values},
     Field,
     equation::waves,
 };
-use crate::error::{Error, Result};
-use realfft::num_complex::Complex;
+use crate::{
+    analysis::{Move, Regulator},
+    error::{Error, Result, require_size},
+    evaluation::Return,
+};
 
 /// Frames that a random field is left alone for, where episodes all begin alike.
 const FRAMES: usize = 300;
@@ -20,6 +26,48 @@ impl Field {
         let middle: Vec<f64> = self.config().values.iter().map(Values::middle).collect();
         field.enter(&middle);
         field
+    }
+}
+
+impl Field {
+    /// What the linear-quadratic regulator that sees everything reaches from starts, for a linear equation: a regulator for each set of parameters among them.
+    pub(super) fn regulated(&self, steps: u32, starts: &[Start]) -> Result<Option<Optimum>> {
+        if !self.is_linear() || !matches!(starts.first(), Some(Start::State(_))) {
+            return Ok(None);
+        }
+        let points = self.config().points;
+        let mut sets: Vec<(Vec<f64>, Vec<Vec<f64>>)> = Vec::new();
+        for start in starts {
+            let Start::State(state) = start else {
+                return Ok(None);
+            };
+            require_size("a state of the field", state.len(), self.state.len())?;
+            let (field, parameters) = state.split_at(points);
+            match sets.iter_mut().find(|s| s.0 == parameters) {
+                Some(set) => set.1.push(field.to_vec()),
+                None => sets.push((parameters.to_vec(), vec![field.to_vec()])),
+            }
+        }
+        let price = self.config().price;
+        let mean_square = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>() / v.len() as f64;
+        let reward = |m: Move| -mean_square(m.state) - price * mean_square(m.action);
+        let one = |(parameters, fields): &(Vec<f64>, Vec<Vec<f64>>)| {
+            let mut config = self.config().clone();
+            config.values = parameters.iter().map(|p| (*p).into()).collect();
+            let field = Field::new(self.pde(), config)?;
+            let Some(regulator) = Regulator::of(&field)? else {
+                return Ok(None);
+            };
+            Ok(Some(regulator.returns(&field, fields, steps, &reward)?))
+        };
+        let all: Option<Vec<Vec<f64>>> = sets.par_iter().map(one).collect::<Result<_>>()?;
+        Ok(all.map(|returns| {
+            let returns = returns.concat();
+            Optimum {
+                worth: Return::of(&returns, u64::from(steps) * returns.len() as u64),
+                method: OptimumMethod::Riccati,
+            }
+        }))
     }
 }
 

@@ -46,6 +46,25 @@ fn simple_laws_reach_what_they_are_known_to() {
     }
 }
 
+/// The regulator that sees everything, as an independent program found it; and nothing of the kind where the equation is not linear.
+#[test]
+fn the_regulator_reaches_what_it_is_known_to() {
+    let world = field("cdr");
+    let grid = GridConfig::default();
+    let starts = world.evaluation_starts();
+    let found = world.optimum(50, &starts, grid).expect("a return");
+    let found = found.expect("linear");
+    assert_eq!(found.method, crate::environment::OptimumMethod::Riccati);
+    assert!((found.worth.mean / -0.563 - 1.0).abs() < 2e-3, "{found:?}");
+    let beyond = &world.evaluation_grid()[2];
+    let found = world.optimum(50, &beyond.starts[..1], grid);
+    let found = found.expect("a return").expect("linear").worth.mean;
+    assert!((found / -1.96 - 1.0).abs() < 4e-3, "{found}");
+    let chaotic = field("ks(warmup=1)");
+    let none = chaotic.optimum(9, &chaotic.evaluation_starts(), grid);
+    assert!(none.expect("no error").is_none());
+}
+
 #[test]
 fn grids_cover_training_and_beyond_with_and_without_noise() {
     for name in ["ks", "cdr", "burgers", "heat"] {

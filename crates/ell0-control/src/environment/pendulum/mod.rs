@@ -8,10 +8,13 @@ use std::f64::consts::PI;
 use ell0::rng::Generator;
 use serde::{Deserialize, Serialize};
 
-use super::{ClosedForm, Environment, GridConfig, Maker, Space, Start, Step, TimeLimit};
+use super::{
+    ClosedForm, Environment, GridConfig, Maker, Optimum, OptimumMethod, Space, Start, Step,
+    TimeLimit,
+};
 use crate::{
     error::{Error, Result, require_finite, require_size},
-    evaluation::{Return, midpoints},
+    evaluation::midpoints,
 };
 
 /// The parameters of a pendulum.
@@ -188,8 +191,10 @@ impl Environment for Pendulum {
         Some(self)
     }
 
-    fn optimum(&self, steps: u32, starts: &[Start], grid: GridConfig) -> Result<Option<Return>> {
-        optimum::optimum(self, steps, starts, grid).map(Some)
+    fn optimum(&self, steps: u32, starts: &[Start], grid: GridConfig) -> Result<Option<Optimum>> {
+        let worth = optimum::optimum(self, steps, starts, grid)?;
+        let method = OptimumMethod::Grid;
+        Ok(Some(Optimum { worth, method }))
     }
 
     fn copy(&self) -> Box<dyn Environment> {

@@ -164,7 +164,7 @@ fn optimum(problem: PdeProblem, grid: &[Situation]) -> Result<Option<PdeRow>> {
         measured.push(PdeMeasured {
             situation: situation.name.clone(),
             noise: situation.noise,
-            worth: found.mean,
+            worth: found.worth.mean,
             state_cost: None,
             control_cost: None,
         });

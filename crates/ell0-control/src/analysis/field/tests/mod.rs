@@ -1,0 +1,5 @@
+mod bearing;
+mod certainty;
+mod regulated;
+mod resting;
+mod worlds;
