@@ -66,6 +66,9 @@ pub struct Train {
     /// After training, tune the remaining coefficients on rollouts (the extra steps are counted)
     #[arg(long)]
     fine_tune: bool,
+    /// After tuning, exchange terms for others that serve better (the extra steps are counted; one law only)
+    #[arg(long, requires = "fine_tune")]
+    exchange: bool,
     /// The settings of the published code and what it gets wrong, for comparison
     #[arg(long, conflicts_with_all = ["algorithm", "terms", "fine_tune"])]
     reference: bool,
@@ -73,7 +76,7 @@ pub struct Train {
     #[arg(long)]
     out: Option<PathBuf>,
     /// Go on with the run in the folder of --out, as it was begun
-    #[arg(long, requires = "out", conflicts_with_all = ["force", "policy", "algorithm", "episodes", "worlds", "updates", "seeds", "seed", "lambda", "penalty", "terms", "fine_tune", "reference"])]
+    #[arg(long, requires = "out", conflicts_with_all = ["force", "policy", "algorithm", "episodes", "worlds", "updates", "seeds", "seed", "lambda", "penalty", "terms", "fine_tune", "exchange", "reference"])]
     resume: bool,
     /// Begin anew if the folder exists
     #[arg(long)]
@@ -157,6 +160,7 @@ impl Train {
             seeds: self.seeds,
             prune: !self.reference,
             fine_tune: self.fine_tune,
+            exchange: self.exchange,
             as_published: self.reference,
             agents,
             ..TrainSettings::default()

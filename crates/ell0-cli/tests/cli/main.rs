@@ -5,6 +5,7 @@ mod analyze;
 mod data_limits;
 mod docs;
 mod export;
+mod export_loop;
 mod fit;
 mod fit_control;
 mod fixture;

@@ -3,7 +3,7 @@
 //! - [`Actor`]: a policy with parameters, a network or a dictionary; it knows nothing of how it is trained.
 //! - [`Training`]: the loop of episodes and updates; [`Saver`] and [`Training::resume`]: the same over interruptions.
 //! - [`Algorithm`]: how a policy learns from a batch; [`Td3`] (DDPG by its switches).
-//! - [`prune`] and [`fine_tune`]: what can be done after training.
+//! - [`prune`], [`fine_tune`] and [`exchange`]: what can be done after training.
 
 mod actor;
 mod algorithm;
@@ -22,7 +22,9 @@ pub use algorithm::{
 pub use checkpoint::{Saver, TRAINING_FORMAT};
 pub use config::{PenaltyKind, TrainConfig};
 pub use record::EpisodeRecord;
-pub use refine::{FineTuneConfig, PruneConfig, Refined, fine_tune, prune};
+pub use refine::{
+    ExchangeConfig, FineTuneConfig, PruneConfig, Refined, exchange, fine_tune, prune,
+};
 pub use training::Training;
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use ell0::rng::Stream;
 use ell0_control::{
     Error as ControlError,
     agent::{
-        Actor, EpisodeRecord, FineTuneConfig, PruneConfig, Saver, TrainConfig, Training, fine_tune,
-        prune,
+        Actor, EpisodeRecord, ExchangeConfig, FineTuneConfig, PruneConfig, Saver, TrainConfig,
+        Training, exchange, fine_tune, prune,
     },
     environment::Environment,
     evaluation::evaluate,
@@ -301,7 +301,7 @@ impl<'a> Job<'a> {
             }
             return Ok((actor, steps));
         }
-        let mut tuned_steps = 0;
+        let (mut tuned_steps, mut exchange_steps) = (0, 0);
         let mut tuned = |actor: &mut Actor, generations: usize| -> Result<()> {
             self.tell(observer, episodes, "tuning what is left")?;
             let tuning = FineTuneConfig {
@@ -333,6 +333,16 @@ impl<'a> Job<'a> {
             dropped(&mut actor, only_too_many)?;
         }
         tuned(&mut actor, generations)?;
+        // Of several laws there are too many terms that could be exchanged.
+        if settings.exchange && actor.laws() == 1 {
+            self.tell(observer, episodes, "exchanging terms")?;
+            let exchanged = exchange(&actor, world, &ExchangeConfig::default(), &stream)?;
+            exchange_steps = exchanged.env_steps;
+            if exchanged.actor != actor {
+                actor = exchanged.actor;
+                tuned(&mut actor, generations)?;
+            }
+        }
         if settings.prune {
             let before = actor.terms();
             dropped(&mut actor, usual)?;
@@ -340,7 +350,7 @@ impl<'a> Job<'a> {
                 tuned(&mut actor, generations)?;
             }
         }
-        steps += tuned_steps;
+        steps += tuned_steps + exchange_steps;
         Ok((actor, steps))
     }
 }

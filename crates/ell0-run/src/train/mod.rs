@@ -54,6 +54,7 @@ fn yes() -> bool {
 /// | `seeds` | 1 | seeds of each agent, counted from the one in its settings | 1 to 1000 |
 /// | `prune` | yes | whether terms that do nothing are dropped after training | |
 /// | `fine_tune` | no | whether the remaining coefficients are tuned on rollouts after training | dictionaries only |
+/// | `exchange` | no | whether, after tuning, terms are exchanged for others that serve better | with `fine_tune` |
 /// | `generations` | 30 | generations of candidates of that tuning | ≥ 1 |
 /// | `as_published` | no | whether the time limit ends an episode for good, as in the published code: see [`published`](ell0_control::published) | |
 /// | `agents` | one | what learns, and how | at least one, all in the same world |
@@ -65,6 +66,8 @@ pub struct TrainSettings {
     pub seeds: u64,
     pub prune: bool,
     pub fine_tune: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exchange: bool,
     #[serde(default = "generations", skip_serializing_if = "is_usual")]
     pub generations: usize,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -101,6 +104,7 @@ impl TrainSettings {
             seeds: 1,
             prune: true,
             fine_tune: false,
+            exchange: false,
             generations: generations(),
             as_published: false,
             agents: vec![AgentSettings {
@@ -126,6 +130,11 @@ impl TrainSettings {
         }
         if self.agents.is_empty() {
             return Err(Error::Settings("there is nothing to train"));
+        }
+        if self.exchange && !self.fine_tune {
+            return Err(Error::Settings(
+                "terms are exchanged only if they are tuned",
+            ));
         }
         for (k, agent) in self.agents.iter().enumerate() {
             let training = &agent.training;

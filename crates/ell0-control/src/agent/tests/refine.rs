@@ -151,3 +151,34 @@ fn a_law_is_brought_to_its_number_of_terms() {
         "{kept:?}"
     );
 }
+
+/// A law with the wrong term gets the right one for it, and no more terms.
+#[test]
+fn a_term_that_serves_badly_is_exchanged() {
+    let world = make("heat(kappa=0.01, limit=20)").expect("a world");
+    let kind = "tied(polynomial(1))".parse().expect("a policy");
+    let actor = Actor::in_world(&kind, world.as_ref(), &Stream::new(0)).expect("an actor");
+    let names = actor.term_names().expect("a dictionary");
+    let at = |term: &str| names.iter().position(|n| n.term == term).expect("a term");
+    let mut coefficients = vec![0.0; names.len()];
+    coefficients[at("left3")] = -1.0;
+    let bad = actor.with_coefficients(&coefficients).expect("a policy");
+    let config = ExchangeConfig {
+        rounds: 1,
+        tried: 2,
+        generations: 4,
+        starts: 20,
+        ..ExchangeConfig::default()
+    };
+    let stream = Stream::new(5);
+    let better = exchange(&bad, world.as_ref(), &config, &stream).expect("exchanged");
+    let kept = better.actor.scaled_coefficients().expect("a dictionary");
+    assert_eq!(better.actor.terms(), Some(1));
+    // The sensor at the actuator's own place.
+    assert!(kept[at("here")] < 0.0);
+    let starts = world.training_starts(&stream.split("starts"), 20);
+    let worth = |a: &Actor| evaluate(world.as_ref(), a, &starts).expect("a return").mean;
+    assert!(worth(&better.actor) > worth(&bad));
+    let same = exchange(&bad, world.as_ref(), &config, &stream).expect("exchanged");
+    assert_eq!(same.actor, better.actor);
+}

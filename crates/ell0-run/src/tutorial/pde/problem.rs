@@ -146,8 +146,7 @@ impl Part {
         }
         base.environment = self.world.into();
         base.seed = settings.seed;
-        let width = if settings.quick { 64 } else { 256 };
-        let network = format!("network({width}, {width})");
+        let network = "network(64, 64)".to_string();
         let agents: Vec<(&str, String, TrainConfig)> = if self.hidden {
             vec![("network-hidden", network, base)]
         } else {
@@ -175,7 +174,8 @@ impl Part {
             }
             AgentSettings {
                 name: name.into(),
-                tuned: name == "tied" || name == "l0" && !settings.quick,
+                // Twenty-four coefficients of eight laws would take longer to tune than to learn.
+                tuned: name == "tied",
                 training,
             }
         };
@@ -184,6 +184,7 @@ impl Part {
             seeds: settings.seeds,
             prune: true,
             fine_tune: !self.hidden,
+            exchange: !self.hidden && !settings.quick,
             generations: if settings.quick { 8 } else { 30 },
             agents: agents.into_iter().map(agent).collect(),
             ..TrainSettings::default()
