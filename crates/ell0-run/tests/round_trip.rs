@@ -7,8 +7,8 @@ use ell0_control::agent::TrainConfig;
 use ell0_data::{derivative::Wanted, frame::Frame};
 use ell0_run::{
     AgentSettings, Analysis, AnalyzeSettings, Criterion, DataSettings, Discovery, Error,
-    FigureSettings, Figures, FitSettings, Kind, ModelsRun, ModelsSettings, Page, Place, Run,
-    Silent, Site, Subject, Task, TrainSettings, TrainingRun,
+    FigureSettings, Figures, FitSettings, Kind, ModelsRun, ModelsSettings, Page, PdeProblem,
+    PdeRun, PdeSettings, Place, Run, Silent, Site, Subject, Task, TrainSettings, TrainingRun,
 };
 
 /// A damped oscillator.
@@ -222,6 +222,7 @@ fn a_training() {
     };
     let agent = |name: &str, policy: &str| AgentSettings {
         name: name.into(),
+        tuned: true,
         training: TrainConfig {
             policy: policy.into(),
             ..config.clone()
@@ -295,4 +296,63 @@ fn the_models_and_the_figures_of_the_tutorial() {
     assert_eq!(Figures::read(&folder).expect("read"), drawn.results);
     assert!(matches!(Run::read(&folder), Ok(Run::Figures(_))));
     has_a_page(&folder);
+}
+
+/// Both problems with all of their agents, as far as seconds allow; gone on with, nothing is done again.
+#[test]
+fn laws_that_control_fields() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().join("pde");
+    let settings = PdeSettings {
+        trial: true,
+        seeds: 1,
+        seed: 4,
+        ..PdeSettings::default()
+    };
+    let site = Site::new(&folder);
+    let run = settings.run(&site, &Silent).expect("a run");
+    assert_eq!(PdeRun::read(&folder).expect("read"), run);
+    assert!(matches!(Run::read(&folder), Ok(Run::Pde(_))));
+    has_a_page(&folder);
+    let again = PdeSettings::resume(&site, &Silent).expect("the same");
+    assert_eq!(again, run);
+    for problem in PdeProblem::ALL {
+        let rows: Vec<_> = run.of(problem).collect();
+        let agents: Vec<&str> = rows
+            .iter()
+            .filter(|r| r.seed == Some(4))
+            .map(|r| r.agent.as_str())
+            .collect();
+        assert_eq!(agents, ["tied", "l0", "l1", "network", "network-hidden"]);
+        for row in &rows {
+            assert_eq!(row.measured.len(), 6, "{}", row.agent);
+            assert_eq!(row.header().len(), row.cells().len());
+            for m in &row.measured {
+                assert!(m.worth.is_finite() && m.worth < 0.0);
+                if let (Some(state), Some(control)) = (m.state_cost, m.control_cost) {
+                    assert!((state + control + m.worth).abs() < 1e-9);
+                }
+            }
+        }
+        let worth = |agent: &str| {
+            let row = rows.iter().find(|r| r.agent == agent).expect("a row");
+            row.worth("training", false).expect("a return")
+        };
+        let (still, best) = match problem {
+            PdeProblem::Ks => (worth("no control"), worth("tanh(−8u − 0.7 f)")),
+            PdeProblem::Cdr => (worth("no control"), worth("regulator that sees everything")),
+        };
+        assert!(best > still, "{best} {still}");
+        for end in ["svg", "png"] {
+            assert!(folder.join(format!("{}.{end}", problem.name())).exists());
+        }
+    }
+    // Another run is not begun where one is, and what replaces it replaces all of it.
+    assert!(settings.run(&site, &Silent).is_err());
+    std::fs::write(folder.join("mine.txt"), "mine").expect("written");
+    let replacing = Site {
+        replace: true,
+        ..site
+    };
+    assert!(settings.run(&replacing, &Silent).is_err());
 }

@@ -90,6 +90,7 @@ impl Target for Config {
         own.terms.clear();
         let agent = |name: &str, policy: &str| AgentSettings {
             name: name.into(),
+            tuned: true,
             training: samples::training_settings(policy),
         };
         let train = TrainSettings {

@@ -298,10 +298,13 @@ fn print_terms(out: &mut impl Write, terms: &[&TermReport], starts: usize) -> an
         out,
         "\nTerms: return for 1 % more of it, and without it ({starts} initial states)"
     )?;
+    // Small returns differ behind the comma.
+    let small = terms.iter().all(|t| t.return_without.abs() < 10.0);
+    let digits = if small { 3 } else { 1 };
     for (name, t) in names.iter().zip(terms) {
         writeln!(
             out,
-            "  {name:<width$}  {:+8.3}  {:9.1}",
+            "  {name:<width$}  {:+8.3}  {:9.digits$}",
             t.return_per_percent, t.return_without
         )?;
     }

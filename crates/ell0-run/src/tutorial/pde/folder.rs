@@ -18,8 +18,8 @@ const RESULTS: &str = "results.json";
 
 /// Whether a folder holds nothing but such a run, and no process is writing to a training of it.
 pub(crate) fn may_throw_away(folder: &Path) -> Result<()> {
-    let begun: Begun = read_settings(folder, "the tutorial on equations of fields")?;
-    let parts = Part::all(&begun.pde);
+    let _: Begun = read_settings(folder, "the tutorial on equations of fields")?;
+    let parts = Part::ALL;
     let mut ours = vec!["config.toml", RESULTS, report::FILE, report::COMMAND];
     ours.extend(parts.iter().map(|p| p.name));
     let pictures = PdeProblem::ALL.map(|p| ["svg", "png"].map(|e| format!("{}.{e}", p.name())));
@@ -43,7 +43,7 @@ impl PdeRun {
         let results = folder.join(RESULTS);
         let rows = results.exists().then(|| files::read_json(&results));
         let mut trainings = Vec::new();
-        for part in Part::all(&begun.pde) {
+        for part in Part::ALL {
             let inside = folder.join(part.name);
             if inside.is_dir() {
                 trainings.push((part.name.to_string(), TrainingRun::read(&inside)?));

@@ -68,7 +68,7 @@ impl PdeRow {
 pub(super) fn measure(run: &PdeRun, measuring: &Task) -> Result<Vec<PdeRow>> {
     let mut rows = Vec::new();
     for problem in PdeProblem::ALL {
-        let world = make(problem.world(&run.settings))?;
+        let world = make(&problem.world(&run.settings, false))?;
         let grid = world.evaluation_grid();
         for (name, law) in problem.by_hand() {
             measuring.go_on()?;
@@ -86,35 +86,20 @@ pub(super) fn measure(run: &PdeRun, measuring: &Task) -> Result<Vec<PdeRow>> {
             });
         }
         rows.extend(optimum(problem, &grid)?);
-        for part in Part::all(&run.settings) {
+        for part in Part::ALL {
             let training = run.trainings.iter().find(|t| t.0 == part.name);
             let Some((_, training)) = training.filter(|_| part.problem == problem) else {
                 continue;
             };
-            // Where parameters are hidden, they are hidden there, too; elsewhere the grid is the same.
-            let own = make(training.settings.environment())?;
-            let seen = own.observation_space() == world.observation_space();
-            let hidden = match seen {
-                true => Vec::new(),
-                false => make(&as_measured(problem, run))?.evaluation_grid(),
-            };
-            let grid = if seen { &grid } else { &hidden };
+            // What was hidden in training is hidden here, too; otherwise the situations are the same.
+            let own = make(&part.world(&run.settings))?.evaluation_grid();
             for (result, policy) in training.rows().iter().zip(&training.policies) {
                 measuring.go_on()?;
-                rows.push(trained(problem, result, policy, grid)?);
+                rows.push(trained(problem, result, policy, &own)?);
             }
         }
     }
     Ok(rows)
-}
-
-/// The text of the world that policies without sight of the parameters are measured in.
-fn as_measured(problem: PdeProblem, run: &PdeRun) -> String {
-    let world = problem.world(&run.settings);
-    match world.strip_suffix(')') {
-        Some(open) => format!("{open}, hidden=true)"),
-        None => format!("{world}(hidden=true)"),
-    }
 }
 
 /// A law by hand as a model.

@@ -27,6 +27,7 @@ use crate::{
 /// | setting | default | meaning | range |
 /// | --- | --- | --- | --- |
 /// | `quick` | no | short trainings with one seed: under three minutes | |
+/// | `trial` | no | a few updates in short episodes, to see whether everything works: seconds | |
 /// | `published` | no | the Kuramoto–Sivashinsky equation with the mistakes of the published code | |
 /// | `seeds` | 3 | seeds of each agent | 1 to 1000 |
 /// | `seed` | 0 | the first of them | |
@@ -35,6 +36,8 @@ use crate::{
 #[allow(missing_docs, reason = "the table above documents every field")]
 pub struct PdeSettings {
     pub quick: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trial: bool,
     pub published: bool,
     pub seeds: u64,
     pub seed: u64,
@@ -44,6 +47,7 @@ impl Default for PdeSettings {
     fn default() -> Self {
         PdeSettings {
             quick: false,
+            trial: false,
             published: false,
             seeds: 3,
             seed: 0,
@@ -59,7 +63,7 @@ struct Begun {
 }
 
 /// The two problems, finished or under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PdeRun {
     /// What it began with.
     pub settings: PdeSettings,
@@ -106,7 +110,7 @@ impl PdeSettings {
             },
             _ => error,
         };
-        for part in Part::all(self) {
+        for part in Part::ALL {
             let inside = folder.join(part.name);
             if inside.join("results.json").exists() {
                 continue;

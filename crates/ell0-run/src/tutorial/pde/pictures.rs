@@ -15,7 +15,7 @@ const MOST_STEPS: usize = 300;
 
 /// The field without control, with the network, with the law that all actuators share, and what that law does, at parameters that were not trained on.
 pub(super) fn figure(run: &PdeRun, problem: PdeProblem) -> Result<Figure> {
-    let world = make(problem.world(&run.settings))?;
+    let world = make(&problem.world(&run.settings, false))?;
     let start = start(problem, world.as_ref());
     let (seen, chosen) = (world.observation_space(), world.action_space());
     let still = by_hand(problem, "0*m#", world.as_ref())?;

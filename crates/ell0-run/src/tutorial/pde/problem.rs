@@ -44,12 +44,31 @@ impl PdeProblem {
         }
     }
 
-    /// The text of the world that policies are measured in.
-    pub(super) fn world(self, settings: &PdeSettings) -> &'static str {
-        match (self, settings.published) {
-            (PdeProblem::Ks, true) => "ks(published=true)",
-            (PdeProblem::Ks, false) => "ks",
-            (PdeProblem::Cdr, _) => "cdr",
+    /// The text of the world that policies are measured in, with its parameters seen or hidden.
+    pub(super) fn world(self, settings: &PdeSettings, hidden: bool) -> String {
+        self.text(settings, hidden, None)
+    }
+
+    /// The text of the world that policies are trained in. A field that grows a thousandfold before a policy has learned anything teaches it little: there it is out of hand early.
+    fn trained(self, settings: &PdeSettings, hidden: bool) -> String {
+        self.text(
+            settings,
+            hidden,
+            (self == PdeProblem::Cdr).then_some("ceiling=1"),
+        )
+    }
+
+    fn text(self, settings: &PdeSettings, hidden: bool, more: Option<&str>) -> String {
+        let published = self == PdeProblem::Ks && settings.published;
+        let parameters: Vec<&str> = more
+            .into_iter()
+            .chain(published.then_some("published=true"))
+            .chain(hidden.then_some("hidden=true"))
+            .chain(settings.trial.then_some("limit=20"))
+            .collect();
+        match parameters.is_empty() {
+            true => self.name().into(),
+            false => format!("{}({})", self.name(), parameters.join(", ")),
         }
     }
 
@@ -103,39 +122,35 @@ impl PdeProblem {
 pub(super) struct Part {
     pub name: &'static str,
     pub problem: PdeProblem,
-    world: &'static str,
     hidden: bool,
 }
 
 impl Part {
-    pub fn all(settings: &PdeSettings) -> [Part; 4] {
-        let part = |name, problem, world, hidden| Part {
-            name,
-            problem,
-            world,
-            hidden,
-        };
-        let (seen, hidden) = match settings.published {
-            true => ("ks(published=true)", "ks(published=true, hidden=true)"),
-            false => ("ks", "ks(hidden=true)"),
-        };
-        // A field that grows a thousandfold before a policy has learned anything teaches it little: training stops counting early.
+    pub const ALL: [Part; 4] = {
+        const fn part(name: &'static str, problem: PdeProblem, hidden: bool) -> Part {
+            Part {
+                name,
+                problem,
+                hidden,
+            }
+        }
         [
-            part("ks", PdeProblem::Ks, seen, false),
-            part("ks-hidden", PdeProblem::Ks, hidden, true),
-            part("cdr", PdeProblem::Cdr, "cdr(ceiling=1)", false),
-            part(
-                "cdr-hidden",
-                PdeProblem::Cdr,
-                "cdr(ceiling=1, hidden=true)",
-                true,
-            ),
+            part("ks", PdeProblem::Ks, false),
+            part("ks-hidden", PdeProblem::Ks, true),
+            part("cdr", PdeProblem::Cdr, false),
+            part("cdr-hidden", PdeProblem::Cdr, true),
         ]
+    };
+
+    /// The text of the world that its policies are measured in.
+    pub fn world(&self, settings: &PdeSettings) -> String {
+        self.problem.world(settings, self.hidden)
     }
 
     /// The agents of the paper, and the law that all actuators share.
     pub fn training(&self, settings: &PdeSettings) -> Result<TrainSettings> {
-        let mut base = TrainConfig::suited_to(make(self.world)?.as_ref());
+        let world = self.problem.trained(settings, self.hidden);
+        let mut base = TrainConfig::suited_to(make(&world)?.as_ref());
         if settings.quick {
             let (episodes, updates) = match self.problem {
                 PdeProblem::Ks => (24, 700),
@@ -144,7 +159,11 @@ impl Part {
             base = base.with_episodes(episodes);
             base.updates = updates;
         }
-        base.environment = self.world.into();
+        if settings.trial {
+            base = base.with_episodes(3);
+            (base.updates, base.worlds) = (3, 2);
+        }
+        base.environment = world;
         base.seed = settings.seed;
         let network = "network(64, 64)".to_string();
         let agents: Vec<(&str, String, TrainConfig)> = if self.hidden {
@@ -182,9 +201,9 @@ impl Part {
         Ok(TrainSettings {
             command: PdeSettings::COMMAND.into(),
             seeds: settings.seeds,
-            prune: true,
-            fine_tune: !self.hidden,
-            exchange: !self.hidden && !settings.quick,
+            prune: !settings.trial,
+            fine_tune: !self.hidden && !settings.trial,
+            exchange: !self.hidden && !settings.quick && !settings.trial,
             generations: if settings.quick { 8 } else { 30 },
             agents: agents.into_iter().map(agent).collect(),
             ..TrainSettings::default()
