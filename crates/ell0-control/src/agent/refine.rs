@@ -1,4 +1,4 @@
-//! After training: terms that do nothing are dropped, the coefficients of the others may be tuned on rollouts, and terms exchanged for others that serve better.
+//! After training: terms that do nothing are dropped, the coefficients of the others may be tuned on rollouts, and terms exchanged for others that serve better. A pulse that asks to stop leaves the best so far.
 
 use ell0::rng::Stream;
 use rayon::prelude::*;
@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Actor;
 use crate::{
+    analysis::Pulse,
     environment::Environment,
     error::{Result, require_parameter},
     evaluation::{Return, evaluate},
@@ -81,6 +82,7 @@ impl Default for FineTuneConfig {
 /// | `probe` | 0.5 | size of the coefficient that a term is looked at with, either sign |
 /// | `generations` | 8 | generations of tuning with a term more, and again with one less |
 /// | `starts` | 250 | starts that all of it is measured on, at most |
+/// | `most` | as many as there are | terms of each law: one that has fewer may gain some |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs, reason = "the table above documents every field")]
@@ -90,6 +92,7 @@ pub struct ExchangeConfig {
     pub probe: f64,
     pub generations: usize,
     pub starts: u64,
+    pub most: Option<usize>,
 }
 
 impl Default for ExchangeConfig {
@@ -100,6 +103,7 @@ impl Default for ExchangeConfig {
             probe: 0.5,
             generations: 8,
             starts: 250,
+            most: None,
         }
     }
 }
@@ -111,6 +115,7 @@ pub fn exchange(
     world: &dyn Environment,
     config: &ExchangeConfig,
     stream: &Stream,
+    pulse: Pulse,
 ) -> Result<Refined> {
     require_parameter(
         "probe",
@@ -120,13 +125,14 @@ pub fn exchange(
     )?;
     let starts = world.training_starts(&stream.split("starts"), config.starts);
     let (mut best, mut env_steps) = (actor.clone(), 0);
-    for round in 0..config.rounds {
+    for round in (0..config.rounds).take_while(|_| pulse()) {
         let Some(coefficients) = best.scaled_coefficients() else {
             break;
         };
-        let Some(most) = best.terms_of_laws().and_then(|t| t.into_iter().max()) else {
+        let Some(largest) = best.terms_of_laws().and_then(|t| t.into_iter().max()) else {
             break;
         };
+        let most = config.most.unwrap_or(largest);
         let level = evaluate(world, &best, &starts)?;
         env_steps += level.steps;
         let probed = |k: usize, value: f64| -> Result<Actor> {
@@ -141,6 +147,9 @@ pub fn exchange(
         let mut seen = looks
             .par_iter()
             .map(|&(k, value)| {
+                if !pulse() {
+                    return Ok((f64::NEG_INFINITY, k, value, 0));
+                }
                 let result = evaluate(world, &probed(k, value)?, &starts)?;
                 Ok((result.mean, k, value, result.steps))
             })
@@ -153,7 +162,7 @@ pub fn exchange(
             if tried.contains(&k) {
                 continue;
             }
-            if tried.len() == config.tried {
+            if tried.len() == config.tried || !pulse() {
                 break;
             }
             tried.push(k);
@@ -168,9 +177,9 @@ pub fn exchange(
                 ..PruneConfig::default()
             };
             let own = stream.split("exchange").split(&format!("{round} {k}"));
-            let more = fine_tune(&probed(k, value)?, world, &tune, &own)?;
-            let fewer = prune(&more.actor, world, &fewer, &own)?;
-            let tuned = fine_tune(&fewer.actor, world, &tune, &own)?;
+            let more = fine_tune(&probed(k, value)?, world, &tune, &own, pulse)?;
+            let fewer = prune(&more.actor, world, &fewer, &own, pulse)?;
+            let tuned = fine_tune(&fewer.actor, world, &tune, &own, pulse)?;
             let result = evaluate(world, &tuned.actor, &starts)?;
             env_steps += more.env_steps + fewer.env_steps + tuned.env_steps + result.steps;
             if found.as_ref().is_none_or(|(worth, _)| result.mean > *worth) {
@@ -195,6 +204,7 @@ pub fn prune(
     world: &dyn Environment,
     config: &PruneConfig,
     stream: &Stream,
+    pulse: Pulse,
 ) -> Result<Refined> {
     let PruneConfig {
         threshold,
@@ -222,7 +232,9 @@ pub fn prune(
     let mut best = actor.with_coefficients(&coefficients)?;
     if let Some(most) = most {
         let laws = best.laws();
-        while let Some(k) = least_missed(&best, &coefficients, laws, most, &mut worth)? {
+        while pulse()
+            && let Some(k) = least_missed(&best, &coefficients, laws, most, &mut worth)?
+        {
             coefficients[k] = 0.0;
             best = best.with_coefficients(&coefficients)?;
         }
@@ -233,7 +245,7 @@ pub fn prune(
         .filter(|&k| coefficients[k] != 0.0 && coefficients[k].abs() <= threshold * largest)
         .collect();
     order.sort_by(|a, b| coefficients[*a].abs().total_cmp(&coefficients[*b].abs()));
-    for k in order {
+    for k in order.into_iter().take_while(|_| pulse()) {
         let kept = std::mem::replace(&mut coefficients[k], 0.0);
         let candidate = best.with_coefficients(&coefficients)?;
         let value = worth(&candidate)?;
@@ -282,6 +294,7 @@ pub fn fine_tune(
     world: &dyn Environment,
     config: &FineTuneConfig,
     stream: &Stream,
+    pulse: Pulse,
 ) -> Result<Refined> {
     let Some(start) = actor.scaled_coefficients() else {
         return Ok(Refined {
@@ -308,7 +321,7 @@ pub fn fine_tune(
     let begin = evaluate(world, &first, &starts)?;
     let (mut best, mut env_steps) = ((begin.mean, mean.clone()), begin.steps);
     let candidates = 2 * open.len() + 8;
-    for generation in 0..config.generations {
+    for generation in (0..config.generations).take_while(|_| pulse()) {
         let tries: Vec<(f64, Vec<f64>, u64)> = (0..candidates)
             .into_par_iter()
             .map(|k| {

@@ -5,13 +5,9 @@ use std::{
     time::Duration,
 };
 
-use ell0::rng::Stream;
 use ell0_control::{
     Error as ControlError,
-    agent::{
-        Actor, EpisodeRecord, ExchangeConfig, FineTuneConfig, PruneConfig, Saver, TrainConfig,
-        Training, exchange, fine_tune, prune,
-    },
+    agent::{EpisodeRecord, Saver, TrainConfig, Training},
     environment::Environment,
     evaluation::evaluate,
     published::LimitEnds,
@@ -20,6 +16,7 @@ use ell0_control::{
 use super::{
     AgentSettings, TrainSettings,
     events::Events,
+    refine::Refining,
     results::{AgentResult, MetricLine, TrainedPolicy},
 };
 use crate::{
@@ -163,7 +160,9 @@ impl<'a> Job<'a> {
             metrics.begin(&self.name, training.history().iter().map(|r| self.line(r)))?;
         }
         self.learn(&mut training, files.as_mut(), world, metrics, observer)?;
-        let (actor, refinement_steps) = self.refine(settings, &training, world, observer)?;
+        let tell = |note: &str| self.tell(observer, self.agent.training.episodes, note);
+        let refining = Refining::new(settings, self.agent, self.seed, world, &tell);
+        let (actor, refinement_steps) = refining.run(training.actor())?;
         let result = evaluate(world, &actor, &world.evaluation_starts())?;
         if let Some(files) = &files {
             actor.save(
@@ -269,89 +268,6 @@ impl<'a> Job<'a> {
             told?;
         }
         Ok(())
-    }
-
-    /// After training: terms that do nothing are dropped, and the others tuned if that is wanted.
-    fn refine(
-        &self,
-        settings: &TrainSettings,
-        training: &Training,
-        world: &dyn Environment,
-        observer: &dyn Observer,
-    ) -> Result<(Actor, u64)> {
-        let mut actor = training.actor();
-        let stream = Stream::new(self.seed).split("refine");
-        let (mut steps, episodes) = (0, self.agent.training.episodes);
-        let mut dropped = |actor: &mut Actor, config: PruneConfig| -> Result<()> {
-            self.tell(observer, episodes, "dropping what does nothing")?;
-            let pruned = prune(actor, world, &config, &stream)?;
-            steps += pruned.env_steps;
-            *actor = pruned.actor;
-            Ok(())
-        };
-        // What the price did not bring about in time.
-        let most = self.agent.training.terms;
-        let usual = PruneConfig {
-            most,
-            ..PruneConfig::default()
-        };
-        if !(settings.fine_tune && self.agent.tuned) {
-            if settings.prune {
-                dropped(&mut actor, usual)?;
-            }
-            return Ok((actor, steps));
-        }
-        let (mut tuned_steps, mut exchange_steps) = (0, 0);
-        let mut tuned = |actor: &mut Actor, generations: usize| -> Result<()> {
-            self.tell(observer, episodes, "tuning what is left")?;
-            let tuning = FineTuneConfig {
-                generations,
-                ..FineTuneConfig::default()
-            };
-            let tuned = fine_tune(actor, world, &tuning, &stream)?;
-            tuned_steps += tuned.env_steps;
-            *actor = tuned.actor;
-            Ok(())
-        };
-        let generations = settings.generations;
-        if settings.prune {
-            // What a term is worth shows when all are tuned: of a single law, one goes after the other, the rest tuned in between. Several laws have too many coefficients for that.
-            let most = most.unwrap_or(usize::MAX);
-            while actor.laws() == 1 && actor.terms().is_some_and(|t| t > most) {
-                let fewer = PruneConfig {
-                    most: actor.terms().map(|t| t - 1),
-                    threshold: 0.0,
-                    ..usual.clone()
-                };
-                tuned(&mut actor, (generations / 4).max(1))?;
-                dropped(&mut actor, fewer)?;
-            }
-            let only_too_many = PruneConfig {
-                threshold: 0.0,
-                ..usual.clone()
-            };
-            dropped(&mut actor, only_too_many)?;
-        }
-        tuned(&mut actor, generations)?;
-        // Of several laws there are too many terms that could be exchanged.
-        if settings.exchange && actor.laws() == 1 {
-            self.tell(observer, episodes, "exchanging terms")?;
-            let exchanged = exchange(&actor, world, &ExchangeConfig::default(), &stream)?;
-            exchange_steps = exchanged.env_steps;
-            if exchanged.actor != actor {
-                actor = exchanged.actor;
-                tuned(&mut actor, generations)?;
-            }
-        }
-        if settings.prune {
-            let before = actor.terms();
-            dropped(&mut actor, usual)?;
-            if actor.terms() != before {
-                tuned(&mut actor, generations)?;
-            }
-        }
-        steps += tuned_steps + exchange_steps;
-        Ok((actor, steps))
     }
 }
 

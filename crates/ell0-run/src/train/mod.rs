@@ -5,6 +5,7 @@ mod figures;
 mod folder;
 mod job;
 mod page;
+mod refine;
 mod results;
 
 use std::path::Path;

@@ -4,6 +4,7 @@ use ell0::rng::Stream;
 
 use super::super::*;
 use crate::{
+    analysis::on,
     environment::{Environment, Start, make},
     evaluation::evaluate,
 };
@@ -53,7 +54,7 @@ fn pruning_keeps_its_promise() {
             starts: 60,
             most: None,
         };
-        let pruned = prune(&actor, world.as_ref(), &config, &stream).expect("pruned");
+        let pruned = prune(&actor, world.as_ref(), &config, &stream, &on).expect("pruned");
         // Each of the terms that went may have cost the tolerance.
         let terms = actor.terms().unwrap_or(0) - pruned.actor.terms().unwrap_or(0);
         let allowed = before.abs() * ((1.0 + tolerance).powi(terms as i32) - 1.0);
@@ -78,7 +79,7 @@ fn pruning_keeps_its_promise() {
         tolerance: f64::NAN,
         ..PruneConfig::default()
     };
-    assert!(prune(&actor, world.as_ref(), &bad, &stream).is_err());
+    assert!(prune(&actor, world.as_ref(), &bad, &stream, &on).is_err());
 }
 
 /// Never worse than before on its own starts; zero stays zero; the same again with the same stream.
@@ -91,7 +92,7 @@ fn tuning_does_not_make_worse() {
         generations: 4,
         starts: 30,
     };
-    let tuned = fine_tune(&actor, world.as_ref(), &config, &stream).expect("tuned");
+    let tuned = fine_tune(&actor, world.as_ref(), &config, &stream, &on).expect("tuned");
     let starts = Start::drawn(&stream.split("starts"), 30);
     let worth = |actor: &Actor| {
         evaluate(world.as_ref(), actor, &starts)
@@ -101,13 +102,13 @@ fn tuning_does_not_make_worse() {
     assert!(worth(&tuned.actor) > worth(&actor));
     assert_eq!(tuned.actor.terms(), actor.terms());
     assert_eq!(tuned.env_steps, (1 + 4 * (2 * 7 + 8)) * 30 * 100);
-    let again = fine_tune(&actor, world.as_ref(), &config, &stream).expect("tuned");
+    let again = fine_tune(&actor, world.as_ref(), &config, &stream, &on).expect("tuned");
     assert_eq!(again.actor, tuned.actor);
     let none = FineTuneConfig {
         generations: 0,
         ..config
     };
-    let same = fine_tune(&actor, world.as_ref(), &none, &stream)
+    let same = fine_tune(&actor, world.as_ref(), &none, &stream, &on)
         .expect("tuned")
         .actor;
     assert_eq!(same.scaled_coefficients(), actor.scaled_coefficients());
@@ -120,7 +121,7 @@ fn tuning_does_not_make_worse() {
         &stream,
     )
     .expect("an actor");
-    let same = fine_tune(&network, world.as_ref(), &none, &stream).expect("untouched");
+    let same = fine_tune(&network, world.as_ref(), &none, &stream, &on).expect("untouched");
     assert_eq!((same.actor, same.env_steps), (network, 0));
 }
 
@@ -135,7 +136,7 @@ fn a_law_is_brought_to_its_number_of_terms() {
         threshold: 0.0,
         ..PruneConfig::default()
     };
-    let pruned = prune(&actor, world.as_ref(), &config, &Stream::new(3)).expect("pruned");
+    let pruned = prune(&actor, world.as_ref(), &config, &Stream::new(3), &on).expect("pruned");
     assert_eq!(pruned.actor.terms_of_laws(), Some(vec![4]));
     let names = actor.term_names().expect("a dictionary");
     let kept = pruned.actor.scaled_coefficients().expect("a dictionary");
@@ -171,7 +172,7 @@ fn a_term_that_serves_badly_is_exchanged() {
         ..ExchangeConfig::default()
     };
     let stream = Stream::new(5);
-    let better = exchange(&bad, world.as_ref(), &config, &stream).expect("exchanged");
+    let better = exchange(&bad, world.as_ref(), &config, &stream, &on).expect("exchanged");
     let kept = better.actor.scaled_coefficients().expect("a dictionary");
     assert_eq!(better.actor.terms(), Some(1));
     // The sensor at the actuator's own place.
@@ -179,6 +180,39 @@ fn a_term_that_serves_badly_is_exchanged() {
     let starts = world.training_starts(&stream.split("starts"), 20);
     let worth = |a: &Actor| evaluate(world.as_ref(), a, &starts).expect("a return").mean;
     assert!(worth(&better.actor) > worth(&bad));
-    let same = exchange(&bad, world.as_ref(), &config, &stream).expect("exchanged");
+    let same = exchange(&bad, world.as_ref(), &config, &stream, &on).expect("exchanged");
     assert_eq!(same.actor, better.actor);
+    // With room for one more, it gains one, if that is worth something.
+    let two = ExchangeConfig {
+        most: Some(2),
+        ..config
+    };
+    let more = exchange(&bad, world.as_ref(), &two, &stream, &on).expect("exchanged");
+    assert_eq!(more.actor.terms(), Some(2));
+    assert!(worth(&more.actor) > worth(&bad));
+}
+
+/// Who asks it to stop gets the best so far, soon.
+#[test]
+fn refinement_can_be_stopped() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    let world = make("pendulum(g=9.81, limit=50)").expect("a world");
+    let actor = policy(world.as_ref());
+    let stream = Stream::new(1);
+    let beats = AtomicU32::new(0);
+    let stop = || beats.fetch_add(1, Ordering::Relaxed) < 2;
+    let endless = FineTuneConfig {
+        generations: usize::MAX,
+        starts: 5,
+    };
+    let tuned = fine_tune(&actor, world.as_ref(), &endless, &stream, &stop).expect("tuned");
+    assert_eq!(tuned.actor.terms(), actor.terms());
+    beats.store(0, Ordering::Relaxed);
+    let endless = ExchangeConfig {
+        rounds: usize::MAX,
+        starts: 5,
+        ..ExchangeConfig::default()
+    };
+    let same = exchange(&actor, world.as_ref(), &endless, &stream, &stop).expect("exchanged");
+    assert_eq!(same.actor, actor);
 }

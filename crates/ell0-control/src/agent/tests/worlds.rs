@@ -5,6 +5,7 @@ use ell0::rng::{Generator, Stream};
 use super::{super::*, quick};
 use crate::{
     Error, Result,
+    analysis::on,
     environment::{Environment, Space, Start, Step, check, make},
     episode::Recorder,
     evaluation::evaluate,
@@ -48,12 +49,12 @@ fn a_world_of_ones_own_is_trained_in_evaluated_refined_and_written_down() {
             starts: 20,
             ..PruneConfig::default()
         };
-        let pruned = prune(&actor, &cart, &prune_config, &stream).expect("pruned");
+        let pruned = prune(&actor, &cart, &prune_config, &stream, &on).expect("pruned");
         let tune_config = FineTuneConfig {
             generations: 2,
             starts: 10,
         };
-        let tuned = fine_tune(&pruned.actor, &cart, &tune_config, &stream)
+        let tuned = fine_tune(&pruned.actor, &cart, &tune_config, &stream, &on)
             .expect("tuned")
             .actor;
         let dictionary = policy.starts_with("poly");
