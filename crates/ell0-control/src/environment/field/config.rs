@@ -114,7 +114,7 @@ impl FieldConfig {
         if equation.steepens() {
             slots.push(("substeps", Slot::Count(&mut self.substeps)));
         }
-        if equation.name() == "ks" {
+        if equation.has_mistakes() {
             slots.push(("published", Slot::Flag(&mut self.published)));
         }
         slots

@@ -76,6 +76,11 @@ pub(super) trait Equation: Send + Sync {
         false
     }
 
+    /// Whether its published code has mistakes that can be repeated.
+    fn has_mistakes(&self) -> bool {
+        false
+    }
+
     /// Parameters that were not trained on, if the values are those of `defaults`.
     fn unseen(&self) -> Unseen {
         Unseen::default()

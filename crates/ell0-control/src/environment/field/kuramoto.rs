@@ -79,6 +79,10 @@ impl Equation for Kuramoto {
         true
     }
 
+    fn has_mistakes(&self) -> bool {
+        true
+    }
+
     fn unseen(&self) -> Unseen {
         let both = |values: &[f64]| values.iter().flat_map(|v| [vec![-v], vec![*v]]).collect();
         Unseen {

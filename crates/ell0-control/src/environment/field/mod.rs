@@ -146,6 +146,8 @@ pub struct Field {
     /// The modes of the known force at these parameters, and of all forces.
     known: Vec<Complex<f64>>,
     force: Vec<Complex<f64>>,
+    /// The last action, in its range.
+    acted: Vec<f64>,
     /// Noise on each sensor now, and where more comes from.
     noise: Vec<f64>,
     sensors: Generator,
@@ -194,6 +196,7 @@ impl Field {
         let mut field = Field {
             known: Vec::new(),
             force: vec![Complex::default(); ring.modes()],
+            acted: Vec::new(),
             noise: vec![0.0; config.sensors],
             sensors: Stream::new(0).at(0),
             state,
@@ -503,27 +506,21 @@ impl Environment for Field {
         require_size("an action on the field", action.len(), config.actuators)?;
         require_finite("the action", action)?;
         let bound = config.bound;
-        let mut acted = [0.0; 64];
-        let mut more = Vec::new();
-        let acted = if action.len() <= acted.len() {
-            &mut acted[..action.len()]
-        } else {
-            more.resize(action.len(), 0.0);
-            &mut more[..]
-        };
-        for (to, a) in acted.iter_mut().zip(action) {
-            *to = a.clamp(-bound, bound);
-        }
+        let mut acted = std::mem::take(&mut self.acted);
+        acted.clear();
+        acted.extend(action.iter().map(|a| a.clamp(-bound, bound)));
         let mean_square = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>() / v.len() as f64;
         let field = &self.state[..config.points];
-        let (cost, effort) = (mean_square(field), config.price * mean_square(acted));
+        let (cost, effort) = (mean_square(field), config.price * mean_square(&acted));
         // Out of hand: no law brings it back in time, and further steps would only grow beyond what can be computed.
         if cost > config.ceiling {
+            self.acted = acted;
             self.hiss();
             return Ok(Step::goes_on(-config.ceiling - effort));
         }
         let reward = -cost - effort;
-        self.push(acted);
+        self.push(&acted);
+        self.acted = acted;
         let field = &mut self.state[..config.points];
         self.solver.advance(field, &self.force, config.hold);
         // Comparisons with NaN are false.
