@@ -112,6 +112,11 @@ pub fn print_pde(out: &mut impl Write, run: &PdeRun) -> anyhow::Result<()> {
             grid.add_row(row.cells());
         }
         writeln!(out, "{grid}")?;
+        let mut grid = new_table(&header, 1);
+        for costs in rows.iter().filter_map(|row| row.costs()) {
+            grid.add_row(costs);
+        }
+        writeln!(out, "Costs of the state and of the actions\n{grid}")?;
         for row in rows {
             let (Some(law), Some(seed)) = (&row.law, row.seed) else {
                 continue;
@@ -123,7 +128,7 @@ pub fn print_pde(out: &mut impl Write, run: &PdeRun) -> anyhow::Result<()> {
     }
     writeln!(
         out,
-        "Mean return and, in brackets, the costs of the state and of the actions. Terms: of each actuator, on average. here, left1, right1, …: sensors counted from the actuator; forcing: the known force at its place."
+        "Returns are means over all starts. Terms: of each actuator, on average. here, left1, right1, …: sensors counted from the actuator; forcing: the known force at its place."
     )?;
     Ok(())
 }

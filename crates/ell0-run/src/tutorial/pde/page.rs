@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{PdeProblem, PdeRow, PdeRun, pictures};
+use super::{PdeMeasured, PdeProblem, PdeRow, PdeRun, pictures};
 use crate::{
     error::Result,
     report::{Page, Section},
@@ -11,9 +11,24 @@ use crate::{
 const ABOUT: &str = "Eight actuators and eight sensors on a ring. The parameters of the equation change from episode to episode; policies see them beside the sensors, unless they are hidden. What is compared: a polynomial law of at most three terms that all actuators share (sensors counted from the actuator, with the known force at its place), polynomial laws of each actuator with gates (L0) and with a price on the sizes of coefficients (L1), and networks.";
 
 impl PdeRow {
-    /// Its cells in a table: the return in each situation and, in brackets, what of it is the state and what the actions.
+    /// Its cells in a table: the return in each situation.
     #[must_use]
     pub fn cells(&self) -> Vec<String> {
+        self.row(|m| self.number(m.worth))
+    }
+
+    /// Its cells in a table: the costs of the state and of the actions in each situation. None where only returns are known.
+    #[must_use]
+    pub fn costs(&self) -> Option<Vec<String>> {
+        self.measured.first()?.state_cost?;
+        let both = |m: &PdeMeasured| {
+            let cost = |cost: Option<f64>| self.number(cost.unwrap_or(f64::NAN));
+            format!("{} + {}", cost(m.state_cost), cost(m.control_cost))
+        };
+        Some(self.row(both))
+    }
+
+    fn row(&self, cell: impl Fn(&PdeMeasured) -> String) -> Vec<String> {
         let mut cells = vec![
             self.agent.clone(),
             self.seed.map_or("–".into(), |s| s.to_string()),
@@ -22,19 +37,7 @@ impl PdeRow {
                 text.strip_suffix(".0").map_or(text.clone(), Into::into)
             }),
         ];
-        cells.extend(self.measured.iter().map(|m| {
-            let worth = self.number(m.worth);
-            match (m.state_cost, m.control_cost) {
-                (Some(state), Some(control)) => {
-                    format!(
-                        "{worth} ({} + {})",
-                        self.number(state),
-                        self.number(control)
-                    )
-                }
-                _ => worth,
-            }
-        }));
+        cells.extend(self.measured.iter().map(cell));
         cells
     }
 
@@ -43,7 +46,7 @@ impl PdeRow {
     pub fn header(&self) -> Vec<String> {
         let mut header: Vec<String> = ["agent", "seed", "terms"].map(Into::into).into();
         header.extend(self.measured.iter().map(|m| match m.noise > 0.0 {
-            true => format!("{}, noise {}", m.situation, m.noise),
+            true => format!("{} with noise", m.situation),
             false => m.situation.clone(),
         }));
         header
@@ -75,9 +78,16 @@ impl PdeRun {
             let header: Vec<&str> = header.iter().map(String::as_str).collect();
             let cells: Vec<Vec<String>> = rows.iter().map(|row| row.cells()).collect();
             let title = problem.title();
-            sections.push(Section::new(title).table(&header, &cells).note(
-                "Mean return over all starts and, in brackets, the costs of the state and of the actions. Terms: of each actuator, on average.",
-            ));
+            let noise = first.measured.iter().fold(0f64, |m, n| m.max(n.noise));
+            let costs: Vec<Vec<String>> = rows.iter().filter_map(|row| row.costs()).collect();
+            sections.push(
+                Section::new(title)
+                    .text("Mean return over all starts:")
+                    .table(&header, &cells)
+                    .text("What of it is the state and what the actions:")
+                    .table(&header, &costs)
+                    .note(&format!("Terms: of each actuator, on average. Noise: of deviation {noise}, on every sensor.")),
+            );
             let svg = folder.join(format!("{}.svg", problem.name()));
             let drawn = match ell0::input::read_text(&svg) {
                 Ok(svg) => Section::new(format!("{title}: over space and time")).svg(&svg),
