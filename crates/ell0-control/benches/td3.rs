@@ -198,6 +198,14 @@ fn fields() {
                     1.0,
                     Par::Seq,
                 );
+                matmul(
+                    c.as_mut(),
+                    Accum::Replace,
+                    &first[0],
+                    &first[1],
+                    1.0,
+                    Par::Seq,
+                );
             }
             for _ in 0..3 {
                 matmul(y.as_mut(), Accum::Replace, &seen, &weights, 1.0, Par::Seq);

@@ -16,7 +16,7 @@ const TRAIN: &str =
     "train --env pendulum(limit=20) --episodes 60 --updates 2 --policy polynomial(2) --out train";
 const ANALYZE: &str =
     "analyze --policy '2*tanh(-8*sin_theta - 2*theta_dot)' --env pendulum --out analyze";
-const TUTORIAL: &str = "tutorial --quick --skip dynamics,reward,policy,analysis --out tutorial";
+const TUTORIAL: &str = "tutorial --quick --skip dynamics,reward,policy,analysis,pde --out tutorial";
 
 #[test]
 fn every_run_has_a_page_that_a_browser_draws() {

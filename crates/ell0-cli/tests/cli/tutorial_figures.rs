@@ -119,7 +119,7 @@ fn the_same_seed_gives_the_same_files_and_nothing_of_others_is_replaced() {
 #[test]
 fn the_whole_tutorial_goes_stage_by_stage() {
     let desk = Desk::new();
-    let line = "tutorial --quick --skip dynamics,reward,policy,analysis --out all";
+    let line = "tutorial --quick --skip dynamics,reward,policy,analysis,pde --out all";
     let first = desk.ell0(line).shows("The plan, about");
     assert!(!first.contains(", done"), "{first}");
     let page = desk.read("all/report.html");

@@ -269,18 +269,15 @@ impl<'a> Call<'a> {
 
     /// Sets the known parameters and reads `limit`, the number of steps of an episode.
     pub fn read_with_limit(&self, known: &mut [(&str, &mut f64)], default: u32) -> Result<u32> {
-        self.read_slots_with_limit(&mut slots(known), default)
+        self.read_slots_with_limit(slots(known), default)
     }
 
     /// The same where not all of them are numbers.
-    pub fn read_slots_with_limit(
-        &self,
-        known: &mut Vec<(&str, Slot)>,
-        default: u32,
-    ) -> Result<u32> {
+    pub fn read_slots_with_limit(&self, known: Vec<(&str, Slot)>, default: u32) -> Result<u32> {
         let mut limit = f64::from(default);
-        let mut all: Vec<(&str, Slot)> = known.drain(..).collect();
-        all.push(("limit", Slot::Number(&mut limit)));
+        // A list of its own: the limit lives no longer than this.
+        let slot = ("limit", Slot::Number(&mut limit));
+        let mut all: Vec<(&str, Slot)> = known.into_iter().chain([slot]).collect();
         self.read_slots(&mut all)?;
         if !((1.0..=MOST_STEPS).contains(&limit) && limit.fract() == 0.0) {
             return Err(Error::Parameter {

@@ -124,7 +124,7 @@ impl FieldConfig {
     pub(super) fn read(call: &Call, equation: &dyn Equation) -> Result<Self> {
         let mut config = equation.defaults();
         let limit = config.limit;
-        config.limit = call.read_slots_with_limit(&mut config.slots(equation), limit)?;
+        config.limit = call.read_slots_with_limit(config.slots(equation), limit)?;
         Ok(config)
     }
 
