@@ -152,7 +152,7 @@ fn the_whole_tutorial_asks_before_it_writes() {
         tutorial --out mine | {foreign}
         tutorial --out mine --force | {foreign}
         tutorial --out new --skip figures,dynamics,reward,policy | the analysis needs the policies
-        tutorial --out new --skip figures,dynamics,reward,policy,analysis | leaves nothing to do
+        tutorial --out new --skip figures,dynamics,reward,policy,analysis,pde | leaves nothing to do
     "
     ));
     desk.all_misused("tutorial --quick dynamics | `ell0 tutorial dynamics --quick`");
