@@ -11,10 +11,15 @@ pub const TARGET: Grammar = Grammar {
     run,
 };
 
-const SEEDS: [&str; 5] = [
+const SEEDS: [&str; 10] = [
     "pendulum",
     "pendulum()",
     "pendulum(g=9.81)",
+    "ks(mu=[-0.1, 0.1], warmup=3, points=16)",
+    "cdr(nu=0.001..0.002, noise=0.1, sensors=4)",
+    "heat(kappa=0.01, hidden=true)",
+    "burgers(nu=0.1, force=0, substeps=2)",
+    "cartpole-swingup(g=9.81)",
     "pendulum(g=9.81, mass=1, length=1, limit=200)",
     " pendulum( g = 9.81 , limit=50)",
 ];

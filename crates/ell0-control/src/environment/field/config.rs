@@ -63,6 +63,10 @@ const MOST_SUBSTEPS: usize = 10_000;
 const MOST_FRAMES: usize = 1_000_000;
 const MOST_STEPS: u32 = 1_000_000;
 
+/// Frames times substeps times points.
+const MOST_WORK_OF_AN_ACTION: f64 = 1e8;
+const MOST_WORK_OF_A_START: f64 = 2e9;
+
 impl FieldConfig {
     /// What most equations have in common.
     pub(super) fn common() -> Self {
@@ -190,6 +194,16 @@ impl FieldConfig {
         }
         if !(1..=MOST_SUBSTEPS).contains(&self.hold) {
             return wrong("hold", self.hold as f64, "from 1 to 10,000");
+        }
+        let work = |frames: usize| frames as f64 * self.substeps as f64 * self.points as f64;
+        if work(self.hold) > MOST_WORK_OF_AN_ACTION {
+            let expected =
+                "times substeps and points it must be at most 10^8: an action would take seconds";
+            return wrong("hold", self.hold as f64, expected);
+        }
+        if work(self.warmup) > MOST_WORK_OF_A_START {
+            let expected = "times substeps and points it must be at most 2·10^9: an episode would take minutes to begin";
+            return wrong("warmup", self.warmup as f64, expected);
         }
         if self.warmup > MOST_FRAMES {
             return wrong("warmup", self.warmup as f64, "at most a million frames");

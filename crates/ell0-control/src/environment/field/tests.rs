@@ -123,7 +123,9 @@ fn texts_come_back_and_say_what_is_unusual() {
         ("cdr(nu=-1)", "must not be negative"),
         ("cdr(actuators=200)", "one for two points"),
         ("burgers(width=0)", "must be positive"),
-        ("heat(warmup=99999999)", "at most a million"),
+        ("heat(warmup=9999999)", "at most a million"),
+        ("ks(warmup=900000, substeps=1000)", "would take minutes"),
+        ("ks(hold=9999, substeps=9999)", "would take seconds"),
     ] {
         let Err(error) = make(text) else {
             panic!("{text} is wrong");
