@@ -13,7 +13,7 @@ use ell0_control::{
 const WORLDS: [&str; 5] = ["ks", "ks(published=true)", "cdr", "burgers", "heat"];
 
 /// Side by side.
-const ROWS: usize = 4;
+const ROWS: usize = 8;
 
 /// What is stepped without end: episodes of random actions.
 struct Stepped {
@@ -46,46 +46,64 @@ impl Stepped {
     }
 }
 
-/// Actions a second of one world alone, and of several through one loop and one policy.
-fn rates(text: &str) -> (f64, f64) {
-    let mut alone = Stepped::new(text);
-    let limited = match text.strip_suffix(')') {
-        Some(open) => format!("{open}, limit=100)"),
-        None => format!("{text}(limit=100)"),
-    };
-    let world = make(&limited).expect("an environment");
-    let random = Random(world.action_space().clone());
-    let mut worlds: Vec<Box<dyn Environment>> = (0..ROWS).map(|_| world.copy()).collect();
-    let mut rollout = Rollout::new(world.as_ref(), ROWS);
-    let mut together = || {
-        let mut generators = worlds
-            .iter_mut()
-            .enumerate()
-            .map(|(k, world)| Start::Seed(k as u64).begin(world).expect("a start"))
-            .collect::<Vec<_>>();
-        let mut act = random.start(ROWS).expect("a policy");
-        rollout
-            .run(&mut worlds, act.as_mut(), &mut generators, 0, &mut |_| {
-                Ok(())
-            })
-            .expect("finite");
-    };
-    let (mut a, mut b) = (Vec::new(), Vec::new());
-    // The long runs without control are computed in the first round.
-    together();
-    for _ in 0..15 {
-        let began = Instant::now();
-        alone.run();
-        a.push(100.0 / began.elapsed().as_secs_f64());
-        let began = Instant::now();
-        together();
-        b.push((100 * ROWS) as f64 / began.elapsed().as_secs_f64());
+/// Worlds in the loop that acts, with a random policy.
+struct Looped {
+    worlds: Vec<Box<dyn Environment>>,
+    random: Random,
+    rollout: Rollout,
+}
+
+impl Looped {
+    fn new(text: &str, rows: usize) -> Self {
+        let limited = match text.strip_suffix(')') {
+            Some(open) => format!("{open}, limit=100)"),
+            None => format!("{text}(limit=100)"),
+        };
+        let world = make(&limited).expect("an environment");
+        Looped {
+            worlds: (0..rows).map(|_| world.copy()).collect(),
+            random: Random(world.action_space().clone()),
+            rollout: Rollout::new(world.as_ref(), rows),
+        }
     }
-    let median = |mut rates: Vec<f64>| {
+
+    /// An episode of 100 actions in each.
+    fn run(&mut self) {
+        let rows = self.worlds.len();
+        let begin = |(k, world): (usize, &mut Box<dyn Environment>)| {
+            Start::Seed(k as u64).begin(world).expect("a start")
+        };
+        let mut generators: Vec<_> = self.worlds.iter_mut().enumerate().map(begin).collect();
+        let mut act = self.random.start(rows).expect("a policy");
+        let worlds = &mut self.worlds[..];
+        self.rollout
+            .run(worlds, act.as_mut(), &mut generators, 0, &mut |_| Ok(()))
+            .expect("finite");
+    }
+}
+
+/// Actions a second: of one world that is only stepped, of one in the loop that acts, and of several in it.
+fn rates(text: &str) -> [f64; 3] {
+    let mut alone = Stepped::new(text);
+    let (mut one, mut several) = (Looped::new(text, 1), Looped::new(text, ROWS));
+    // The long runs without control are computed in the first round.
+    one.run();
+    several.run();
+    let mut times = [const { Vec::new() }; 3];
+    for _ in 0..15 {
+        let mut measure = |k: usize, actions: usize, work: &mut dyn FnMut()| {
+            let began = Instant::now();
+            work();
+            times[k].push(actions as f64 / began.elapsed().as_secs_f64());
+        };
+        measure(0, 100, &mut || alone.run());
+        measure(1, 100, &mut || one.run());
+        measure(2, 100 * ROWS, &mut || several.run());
+    }
+    times.map(|mut rates| {
         rates.sort_by(f64::total_cmp);
         rates[rates.len() / 2]
-    };
-    (median(a), median(b))
+    })
 }
 
 /// Actions a second in NumPy: the same steps, plainly written.
@@ -159,15 +177,15 @@ fn main() {
 
     let numpy = numpy();
     println!(
-        "\nActions a second, one thread, medians in turns; {ROWS} worlds side by side count all of theirs."
+        "\nActions a second, one thread, medians in turns; of {ROWS} worlds side by side all are counted."
     );
-    println!("| world | alone | side by side | NumPy |");
-    println!("| --- | --- | --- | --- |");
+    println!("| world | steps alone | in the loop | {ROWS} in the loop | NumPy |");
+    println!("| --- | --- | --- | --- | --- |");
     for text in WORLDS {
-        let (alone, together) = rates(text);
+        let [alone, one, several] = rates(text);
         let at = ["ks", "cdr"].iter().position(|name| *name == text);
         let other = at.zip(numpy.as_ref()).map(|(k, rates)| rates[k]);
         let other = other.map_or("–".into(), |rate| format!("{rate:.0}"));
-        println!("| {text} | {alone:.0} | {together:.0} | {other} |");
+        println!("| {text} | {alone:.0} | {one:.0} | {several:.0} | {other} |");
     }
 }
