@@ -23,7 +23,8 @@ pub use checkpoint::{Saver, TRAINING_FORMAT};
 pub use config::{PenaltyKind, TrainConfig};
 pub use record::EpisodeRecord;
 pub use refine::{
-    ExchangeConfig, FineTuneConfig, PruneConfig, Refined, exchange, fine_tune, prune,
+    ExchangeConfig, FineTuneConfig, PruneConfig, Refined, SimplifyConfig, exchange, fine_tune,
+    prune, simplify,
 };
 pub use training::Training;
 

@@ -3,7 +3,8 @@
 use ell0::rng::Stream;
 use ell0_control::{
     agent::{
-        Actor, ExchangeConfig, FineTuneConfig, PruneConfig, Refined, exchange, fine_tune, prune,
+        Actor, ExchangeConfig, FineTuneConfig, PruneConfig, Refined, SimplifyConfig, exchange,
+        fine_tune, prune, simplify,
     },
     environment::Environment,
 };
@@ -89,6 +90,11 @@ impl<'a> Refining<'a> {
             if actor != before {
                 actor = self.tuned(actor, generations)?;
             }
+            let before = actor.clone();
+            actor = self.simplified(actor)?;
+            if actor != before {
+                actor = self.tuned(actor, generations)?;
+            }
         }
         if prune {
             let before = actor.terms();
@@ -123,6 +129,13 @@ impl<'a> Refining<'a> {
         };
         self.done("exchanging terms", |this, pulse| {
             exchange(&actor, this.world, &config, &this.stream, pulse)
+        })
+    }
+
+    fn simplified(&mut self, actor: Actor) -> Result<Actor> {
+        let config = SimplifyConfig::default();
+        self.done("looking for simpler terms", |this, pulse| {
+            simplify(&actor, this.world, &config, &this.stream, pulse)
         })
     }
 

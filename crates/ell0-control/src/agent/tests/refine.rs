@@ -192,6 +192,48 @@ fn a_term_that_serves_badly_is_exchanged() {
     assert!(worth(&more.actor) > worth(&bad));
 }
 
+/// A product of many factors gives way to fewer of them where that costs little, and stays where it is needed.
+#[test]
+fn a_simpler_term_takes_the_place_of_a_product() {
+    let world = make("heat(kappa=0.01, limit=20)").expect("a world");
+    let kind = "tied(polynomial(3))".parse().expect("a policy");
+    let actor = Actor::in_world(&kind, world.as_ref(), &Stream::new(0)).expect("an actor");
+    let names = actor.term_names().expect("a dictionary");
+    let at = |term: &str| names.iter().position(|n| n.term == term).expect("a term");
+    let mut coefficients = vec![0.0; names.len()];
+    coefficients[at("here^3")] = -1.0;
+    let cubic = actor.with_coefficients(&coefficients).expect("a policy");
+    let config = SimplifyConfig {
+        generations: 4,
+        starts: 20,
+        ..SimplifyConfig::default()
+    };
+    let stream = Stream::new(5);
+    let plain = simplify(&cubic, world.as_ref(), &config, &stream, &on).expect("simplified");
+    let kept = plain.actor.scaled_coefficients().expect("a dictionary");
+    assert_eq!(plain.actor.terms(), Some(1));
+    assert!(kept[at("here")] < 0.0, "{kept:?}");
+    let starts = world.training_starts(&stream.split("starts"), 20);
+    let worth = |a: &Actor| evaluate(world.as_ref(), a, &starts).expect("a return").mean;
+    assert!(worth(&plain.actor) >= 1.02 * worth(&cubic));
+    let again = simplify(&cubic, world.as_ref(), &config, &stream, &on).expect("simplified");
+    assert_eq!(again.actor, plain.actor);
+
+    // The torque of a swing-up must change its sign at the top: neither factor alone will do.
+    let world = make("pendulum(g=9.81, limit=100)").expect("a world");
+    let actor = policy(world.as_ref());
+    let kept = simplify(&actor, world.as_ref(), &config, &stream, &on).expect("simplified");
+    let names = actor.term_names().expect("a dictionary");
+    let at = names.iter().position(|n| n.term == "cos_theta theta_dot");
+    let coefficients = kept.actor.scaled_coefficients().expect("a dictionary");
+    assert!(coefficients[at.expect("a term")] < 0.0);
+    let bad = SimplifyConfig {
+        tolerance: -0.1,
+        ..config
+    };
+    assert!(simplify(&actor, world.as_ref(), &bad, &stream, &on).is_err());
+}
+
 /// Who asks it to stop gets the best so far, soon.
 #[test]
 fn refinement_can_be_stopped() {
