@@ -83,6 +83,13 @@ pub struct AdamMemory<'a> {
     pub steps: u64,
 }
 
+/// The means of units that are closed shrink from step to step until they are subnormal, where they would stay, and where arithmetic is many times slower. What is that small moves no parameter: it counts as nothing.
+#[inline(always)]
+fn without_dust(x: f32) -> f32 {
+    const LEAST: f32 = 1e-36;
+    if x.abs() < LEAST { 0.0 } else { x }
+}
+
 impl Adam {
     /// An optimizer for `len` parameters.
     pub fn new(config: AdamConfig, len: usize) -> Result<Self> {
@@ -163,8 +170,8 @@ impl Adam {
                 || {
                     for (((p, &g), m), v) in p.iter_mut().zip(g).zip(m).zip(v) {
                         let g = g * scale;
-                        *m = keep1.mul_add(*m, add1 * g);
-                        *v = keep2.mul_add(*v, add2 * g * g);
+                        *m = without_dust(keep1.mul_add(*m, add1 * g));
+                        *v = without_dust(keep2.mul_add(*v, add2 * g * g));
                         *p -= rate * *m / v.sqrt().mul_add(unroot, eps);
                     }
                 },

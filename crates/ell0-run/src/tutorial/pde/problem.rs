@@ -72,6 +72,14 @@ impl PdeProblem {
         }
     }
 
+    /// The price of sizes under which L1 does best, of powers of ten (with seed 100).
+    fn l1_price(self) -> f64 {
+        match self {
+            PdeProblem::Ks => 1e-4,
+            PdeProblem::Cdr => 1e-3,
+        }
+    }
+
     /// Time between two actions.
     pub(super) fn step(self) -> f64 {
         0.2
@@ -175,6 +183,7 @@ impl Part {
             };
             let l1 = TrainConfig {
                 penalty: PenaltyKind::L1,
+                lambda: self.problem.l1_price(),
                 ..base.clone()
             };
             vec![
