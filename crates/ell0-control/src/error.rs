@@ -82,6 +82,18 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
+    /// A world from elsewhere that failed, for example one that is written in another language.
+    #[error(
+        "{} failed: {}; nothing of this episode is kept",
+        told(environment),
+        told(reason)
+    )]
+    Outside {
+        /// Its text.
+        environment: String,
+        /// What it said.
+        reason: String,
+    },
     /// A field that grows beyond all bounds.
     #[error(
         "the field of {} grew beyond all bounds: take more substeps, a shorter frame or gentler parameters; nothing of this episode is kept",

@@ -1,6 +1,8 @@
 //! Measurements that are in memory: named columns, read as those of a file are.
 
 use std::{
+    fmt,
+    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -21,20 +23,59 @@ use crate::{
 /// assert_eq!(run.columns, [[0.0, 0.1, 0.2], [1.0, 0.9, 0.81]]);
 /// # Ok::<(), ell0_data::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub struct Frame {
     name: Option<String>,
     names: Arc<[String]>,
-    columns: Arc<[Vec<f64>]>,
+    columns: Arc<[Arc<dyn Column>]>,
+}
+
+/// Numbers in memory, one for each row: a vector, or a view of memory that somebody else owns, so that nothing has to be copied as a whole.
+pub trait Column: Send + Sync {
+    /// How many there are.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends those of some rows.
+    fn append(&self, rows: Range<usize>, to: &mut Vec<f64>);
+}
+
+impl Column for Vec<f64> {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn append(&self, rows: Range<usize>, to: &mut Vec<f64>) {
+        to.extend_from_slice(&self[rows]);
+    }
+}
+
+impl fmt::Debug for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let rows = self.columns.first().map_or(0, |c| c.len());
+        let mut debug = f.debug_struct("Frame");
+        debug.field("name", &self.name).field("names", &self.names);
+        debug.field("rows", &rows).finish_non_exhaustive()
+    }
 }
 
 impl Frame {
     /// Columns with their names.
     pub fn new<S: Into<String>>(columns: impl IntoIterator<Item = (S, Vec<f64>)>) -> Self {
+        let shared = |(name, column): (S, Vec<f64>)| (name, Arc::new(column) as Arc<dyn Column>);
+        Frame::of(columns.into_iter().map(shared))
+    }
+
+    /// The same of columns that are kept elsewhere.
+    pub fn of<S: Into<String>>(columns: impl IntoIterator<Item = (S, Arc<dyn Column>)>) -> Self {
         let named = columns
             .into_iter()
             .map(|(name, column)| (name.into(), column));
-        let (names, columns): (Vec<String>, Vec<Vec<f64>>) = named.unzip();
+        let (names, columns): (Vec<String>, Vec<Arc<dyn Column>>) = named.unzip();
         Frame {
             name: None,
             names: names.into(),
@@ -55,10 +96,15 @@ impl Frame {
         &self.names
     }
 
-    /// The columns.
+    /// The columns, copied.
     #[must_use]
-    pub fn columns(&self) -> &[Vec<f64>] {
-        &self.columns
+    pub fn columns(&self) -> Vec<Vec<f64>> {
+        let copied = |column: &Arc<dyn Column>| {
+            let mut values = Vec::with_capacity(column.len());
+            column.append(0..column.len(), &mut values);
+            values
+        };
+        self.columns.iter().map(copied).collect()
     }
 
     /// What stands in errors where a file's path would: its name, or its number, counted from 1.
@@ -131,12 +177,12 @@ impl Source for FrameSource {
                 return Ok(());
             }
             for (out, found) in block.columns.iter_mut().zip(&self.wanted) {
-                let values = &self.frame.columns[found.index][range.clone()];
+                let from = out.len();
+                self.frame.columns[found.index].append(range.clone(), out);
                 if found.label {
-                    let number = |v: &f64| self.labels.number(&v.to_bits().to_string());
-                    out.extend(values.iter().map(number));
-                } else {
-                    out.extend_from_slice(values);
+                    let labels = &mut self.labels;
+                    let number = |v: &mut f64| *v = labels.number(&v.to_bits().to_string());
+                    out[from..].iter_mut().for_each(number);
                 }
             }
             block.places.extend(range.clone().map(|row| row as u64 + 1));

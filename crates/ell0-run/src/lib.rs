@@ -72,7 +72,7 @@ pub use analyze::{
     Analysis, AnalyzeSettings, Analyzed, EquilibriumReport, FieldAnalysis, FieldEquilibriumReport,
     Findings, FixedPointReport, LawAnalysis, LoopAnalysis, ParameterReport, Recording,
     RegionReport, ReturnReport, Subject, TermReport, ValidityReport, analyze_field, analyze_law,
-    analyze_loop,
+    analyze_loop, analyze_policy,
 };
 pub use data::{DataSettings, Kind, Source};
 pub use error::{Error, Result};
@@ -98,7 +98,8 @@ pub use score::{Score, ScoreSettings, Scores};
 pub use simulate::{SimulateSettings, trajectory_table};
 pub use stats::StatsSettings;
 pub use train::{
-    AgentResult, AgentSettings, MetricLine, TrainSettings, TrainedPolicy, TrainingRun, file_word,
+    AgentResult, AgentSettings, MetricLine, TrainPlan, TrainSettings, TrainedPolicy, TrainingRun,
+    file_word,
 };
 pub use tutorial::{
     DrawnFigures, ENVIRONMENT as TUTORIAL_ENVIRONMENT, FigureNumbers, FigureSettings, Figures,

@@ -10,10 +10,12 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser},
 };
 use ell0_control::{
-    agent::{ActorKind, AlgorithmConfig, PenaltyKind, TrainConfig},
+    agent::{ActorKind, AlgorithmConfig, PenaltyKind},
     environment::make,
 };
-use ell0_run::{AgentResult, AgentSettings, Error, Site, TrainSettings, TrainingRun, file_word};
+use ell0_run::{
+    AgentResult, AgentSettings, Error, Site, TrainPlan, TrainSettings, TrainingRun, file_word,
+};
 
 use crate::{
     options::{command_line, in_runs},
@@ -95,76 +97,26 @@ fn algorithms() -> PossibleValuesParser {
 impl Train {
     /// What the options ask for.
     fn settings(&self) -> anyhow::Result<TrainSettings> {
-        let mut agents = Vec::new();
         let environment = self.environment.clone().unwrap_or_default();
-        let suited = TrainConfig::suited_to(make(&environment)?.as_ref());
-        for policy in &self.policy {
-            let mut training = TrainConfig {
-                environment: environment.clone(),
-                policy: policy.clone(),
-                // A network has no terms; beside a dictionary it may be asked for all the same.
-                terms: self
-                    .terms
-                    .filter(|_| self.policy.len() == 1 || !is_network(policy)),
-                seed: self.seed,
-                penalty: match self.penalty.as_str() {
-                    "l1" => PenaltyKind::L1,
-                    _ => PenaltyKind::L0,
-                },
-                agent: AlgorithmConfig::named(&self.algorithm)?,
-                ..suited.clone()
-            };
-            if let Some(episodes) = self.episodes {
-                training = match suited == TrainConfig::default() {
-                    true => TrainConfig {
-                        episodes,
-                        ..training
-                    },
-                    false => training.with_episodes(episodes),
-                };
-            }
-            if let Some(worlds) = self.worlds {
-                training.worlds = worlds as usize;
-            }
-            if self.reference {
-                training = training.published()?;
-            }
-            if let Some(updates) = self.updates {
-                training.updates = updates;
-            }
-            // A network without gates pays no price: it is trained once.
-            let gated = policy.parse::<ActorKind>()?.pays();
-            let prices = match self.lambda.as_slice() {
-                prices @ [_, ..] if gated => prices.to_vec(),
-                _ => vec![training.lambda],
-            };
-            for &lambda in &prices {
-                let mut name = Vec::new();
-                if self.policy.len() > 1 {
-                    name.push(file_word(policy));
-                }
-                if prices.len() > 1 {
-                    name.push(format!("lambda{lambda}"));
-                }
-                agents.push(AgentSettings {
-                    name: name.join("-"),
-                    tuned: true,
-                    training: TrainConfig {
-                        lambda,
-                        ..training.clone()
-                    },
-                });
-            }
-        }
-        Ok(TrainSettings {
+        let plan = TrainPlan {
+            policies: self.policy.clone(),
+            algorithm: self.algorithm.clone(),
+            episodes: self.episodes,
+            worlds: self.worlds.map(|w| w as usize),
+            updates: self.updates,
             seeds: self.seeds,
-            prune: !self.reference,
+            seed: self.seed,
+            lambda: self.lambda.clone(),
+            penalty: match self.penalty.as_str() {
+                "l1" => PenaltyKind::L1,
+                _ => PenaltyKind::L0,
+            },
+            terms: self.terms,
             fine_tune: self.fine_tune,
             exchange: self.exchange,
-            as_published: self.reference,
-            agents,
-            ..TrainSettings::default()
-        })
+            reference: self.reference,
+        };
+        Ok(plan.settings(&environment, make(&environment)?.as_ref())?)
     }
 
     fn folder(&self) -> PathBuf {
@@ -290,12 +242,6 @@ fn print(out: &mut impl Write, run: &TrainingRun) -> anyhow::Result<()> {
     }
     writeln!(out, "{grid}")?;
     equations(out, rows)
-}
-
-/// Whether a policy is a network of some kind.
-fn is_network(policy: &str) -> bool {
-    let kind = policy.parse::<ActorKind>();
-    kind.is_ok_and(|kind| !matches!(kind, ActorKind::Dictionary { .. }))
 }
 
 /// Numbers of terms and, where there are several, of the laws that they stand in.

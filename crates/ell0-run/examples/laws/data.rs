@@ -122,10 +122,11 @@ pub fn noise_of(seed: u64, system: Option<&str>) -> Stream {
 
 /// Writes columns as CSV, with all digits.
 pub fn write_frame(file: &Path, frame: &Frame) -> Result<(), Failure> {
-    let rows = frame.columns().first().map_or(0, Vec::len);
+    let columns = frame.columns();
+    let rows = columns.first().map_or(0, Vec::len);
     let mut text = frame.names().join(",") + "\n";
     for row in 0..rows {
-        let cells = frame.columns().iter().map(|column| column[row].to_string());
+        let cells = columns.iter().map(|column| column[row].to_string());
         text += &cells.collect::<Vec<_>>().join(",");
         text.push('\n');
     }

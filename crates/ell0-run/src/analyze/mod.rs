@@ -167,13 +167,7 @@ impl AnalyzeSettings {
         }
         let (observation, action) = (world.observation_space(), world.action_space());
         let policy = self.subject(observation.names(), action.names())?;
-        match (world.closed_form(), world.smooth()) {
-            (Some(form), _) => analyze_loop(&policy, &form.plant()?, Some(world), observer),
-            (None, Some(smooth)) => analyze_field(&policy, smooth, world, observer),
-            (None, None) => Err(Error::NoClosedForm {
-                environment: world.text(),
-            }),
-        }
+        analyze_policy(&policy, world, observer)
     }
 
     fn subject(&self, observations: &[String], actions: &[String]) -> Result<Model> {
@@ -181,6 +175,21 @@ impl AnalyzeSettings {
             Subject::File(path) => read_model(path)?,
             Subject::Policy(text) => policy_from_text(text, observations, actions)?,
         })
+    }
+}
+
+/// Analyses a policy in a world whose step is known in closed form, or with its derivatives.
+pub fn analyze_policy(
+    policy: &Model,
+    world: &dyn Environment,
+    observer: &dyn Observer,
+) -> Result<Analyzed> {
+    match (world.closed_form(), world.smooth()) {
+        (Some(form), _) => analyze_loop(policy, &form.plant()?, Some(world), observer),
+        (None, Some(smooth)) => analyze_field(policy, smooth, world, observer),
+        (None, None) => Err(Error::NoClosedForm {
+            environment: world.text(),
+        }),
     }
 }
 

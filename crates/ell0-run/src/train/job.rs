@@ -230,6 +230,7 @@ impl<'a> Job<'a> {
                     let before = matches!(
                         error,
                         ControlError::World { .. }
+                            | ControlError::Outside { .. }
                             | ControlError::Diverged { .. }
                             | ControlError::Action { .. }
                     );

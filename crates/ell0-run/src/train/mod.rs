@@ -5,6 +5,7 @@ mod figures;
 mod folder;
 mod job;
 mod page;
+mod plan;
 mod refine;
 mod results;
 
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use folder::may_throw_away;
 pub(crate) use page::{RESULT_HEADER, result_row, returns};
+pub use plan::TrainPlan;
 pub use results::{AgentResult, MetricLine, TrainedPolicy, TrainingRun};
 
 use self::job::Job;

@@ -1,0 +1,142 @@
+//! What is usually said of a training, and the settings that follow from it.
+
+use ell0_control::{
+    agent::{ActorKind, AlgorithmConfig, PenaltyKind, TrainConfig},
+    environment::Environment,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{AgentSettings, TrainSettings, file_word};
+use crate::error::Result;
+
+/// A training in the words of a user; everything else follows from the world.
+///
+/// | setting | default | meaning |
+/// | --- | --- | --- |
+/// | `policies` | polynomial(3) | what acts; several are trained side by side |
+/// | `algorithm` | td3 | how it learns: td3 or ddpg |
+/// | `episodes` | 250; 120 where all actions can share a law | episodes |
+/// | `worlds` | 1; 4 to 16 there | worlds stepped side by side |
+/// | `updates` | 200; a quarter of the steps there; 100 as published | updates after each episode |
+/// | `seeds`, `seed` | 1, 0 | number of seeds, and the first |
+/// | `lambda` | 0.001 | prices of an open gate, relative to the size of Q: one agent each |
+/// | `penalty` | l0 | what is paid for: open gates, or the sizes of coefficients |
+/// | `terms` | none | number of terms of each action |
+/// | `fine_tune`, `exchange` | no | what is done after training |
+/// | `reference` | no | the settings of the published code, and what it gets wrong |
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs, reason = "the table above documents every field")]
+pub struct TrainPlan {
+    pub policies: Vec<String>,
+    pub algorithm: String,
+    pub episodes: Option<u64>,
+    pub worlds: Option<usize>,
+    pub updates: Option<u64>,
+    pub seeds: u64,
+    pub seed: u64,
+    pub lambda: Vec<f64>,
+    pub penalty: PenaltyKind,
+    pub terms: Option<usize>,
+    pub fine_tune: bool,
+    pub exchange: bool,
+    pub reference: bool,
+}
+
+impl Default for TrainPlan {
+    fn default() -> Self {
+        TrainPlan {
+            policies: vec!["polynomial(3)".into()],
+            algorithm: "td3".into(),
+            episodes: None,
+            worlds: None,
+            updates: None,
+            seeds: 1,
+            seed: 0,
+            lambda: Vec::new(),
+            penalty: PenaltyKind::L0,
+            terms: None,
+            fine_tune: false,
+            exchange: false,
+            reference: false,
+        }
+    }
+}
+
+impl TrainPlan {
+    /// The settings for a world of this name.
+    pub fn settings(&self, environment: &str, world: &dyn Environment) -> Result<TrainSettings> {
+        let mut agents = Vec::new();
+        let suited = TrainConfig::suited_to(world);
+        for policy in &self.policies {
+            let mut training = TrainConfig {
+                environment: environment.into(),
+                policy: policy.clone(),
+                // A network has no terms; beside a dictionary it may be asked for all the same.
+                terms: self
+                    .terms
+                    .filter(|_| self.policies.len() == 1 || !is_network(policy)),
+                seed: self.seed,
+                penalty: self.penalty,
+                agent: AlgorithmConfig::named(&self.algorithm)?,
+                ..suited.clone()
+            };
+            if let Some(episodes) = self.episodes {
+                training = match suited == TrainConfig::default() {
+                    true => TrainConfig {
+                        episodes,
+                        ..training
+                    },
+                    false => training.with_episodes(episodes),
+                };
+            }
+            if let Some(worlds) = self.worlds {
+                training.worlds = worlds;
+            }
+            if self.reference {
+                training = training.published()?;
+            }
+            if let Some(updates) = self.updates {
+                training.updates = updates;
+            }
+            // A network without gates pays no price: it is trained once.
+            let gated = policy.parse::<ActorKind>()?.pays();
+            let prices = match self.lambda.as_slice() {
+                prices @ [_, ..] if gated => prices.to_vec(),
+                _ => vec![training.lambda],
+            };
+            for &lambda in &prices {
+                let mut name = Vec::new();
+                if self.policies.len() > 1 {
+                    name.push(file_word(policy));
+                }
+                if prices.len() > 1 {
+                    name.push(format!("lambda{lambda}"));
+                }
+                agents.push(AgentSettings {
+                    name: name.join("-"),
+                    tuned: true,
+                    training: TrainConfig {
+                        lambda,
+                        ..training.clone()
+                    },
+                });
+            }
+        }
+        Ok(TrainSettings {
+            seeds: self.seeds,
+            prune: !self.reference,
+            fine_tune: self.fine_tune,
+            exchange: self.exchange,
+            as_published: self.reference,
+            agents,
+            ..TrainSettings::default()
+        })
+    }
+}
+
+/// Whether a policy is a network of some kind.
+fn is_network(policy: &str) -> bool {
+    let kind = policy.parse::<ActorKind>();
+    kind.is_ok_and(|kind| !matches!(kind, ActorKind::Dictionary { .. }))
+}

@@ -1,0 +1,29 @@
+//! What goes wrong in Rust, as an exception of Python with the same sentence.
+
+use ell0_run::Error;
+use pyo3::{
+    PyErr,
+    exceptions::{
+        PyFileExistsError, PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyValueError,
+    },
+};
+
+/// The exception of an error: what has to do with files is an `OSError`, an interruption a `KeyboardInterrupt`, all else a `ValueError`.
+pub fn raised<E: Into<Error>>(error: E) -> PyErr {
+    let error: Error = error.into();
+    let text = error.to_string();
+    match error.root() {
+        Error::Stopped { .. } => PyKeyboardInterrupt::new_err(text),
+        Error::FolderExists(_) | Error::FileExists(_) => PyFileExistsError::new_err(text),
+        Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            PyFileNotFoundError::new_err(text)
+        }
+        Error::Io { .. } | Error::Held(_) => PyOSError::new_err(text),
+        _ => PyValueError::new_err(text),
+    }
+}
+
+/// The same for text that is no JSON of what is wanted.
+pub fn unread(what: &str, error: &serde_json::Error) -> PyErr {
+    PyValueError::new_err(format!("{what}: {error}"))
+}

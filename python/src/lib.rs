@@ -1,0 +1,15 @@
+//! The Python package `ell0`: what is compiled of it. Every call is one of `ell0-run`; there is no method of its own here.
+
+mod error;
+mod law;
+mod long;
+mod tables;
+
+use pyo3::prelude::*;
+
+/// What the package calls.
+#[pymodule]
+fn _ell0(module: &Bound<PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    law::register(module)
+}
