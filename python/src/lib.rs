@@ -3,7 +3,11 @@
 mod error;
 mod law;
 mod long;
+mod network;
+mod outside;
+mod policy;
 mod tables;
+mod world;
 
 use pyo3::prelude::*;
 
@@ -11,5 +15,8 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _ell0(module: &Bound<PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    law::register(module)
+    law::register(module)?;
+    world::register(module)?;
+    policy::register(module)?;
+    network::register(module)
 }

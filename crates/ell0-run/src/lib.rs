@@ -10,6 +10,7 @@
 //! | [`ScoreSettings`], [`SimulateSettings`], [`predict`] | [`Scores`], [`Simulation`](ell0::equation::Simulation) | a law at work |
 //! | [`TrainSettings`] | [`TrainingRun`] | control policies, learned by acting |
 //! | [`CollectSettings`], [`measure`], [`roll_out`], [`optimum`] | [`Evaluation`], [`Trajectory`](ell0_control::rollout::Trajectory), [`Optimum`] | worlds and policies at work |
+//! | [`NetworkSettings`] | [`SparseNetwork`] | sparse networks for rows in memory |
 //! | [`AnalyzeSettings`] | [`Analysis`] | what can be said of a policy or a law |
 //! | [`ExportSettings`] | [`Exported`] | a model or policy in another language |
 //! | [`FigureSettings`], [`ModelsSettings`], [`PolicySettings`], [`PdeSettings`], [`TutorialSettings`] | [`Figures`], [`ModelsRun`], [`TrainingRun`], [`PdeRun`], [`TutorialRun`] | the tutorial |
@@ -56,6 +57,7 @@ mod gates;
 mod jobs;
 mod metrics;
 mod model;
+mod network;
 mod observer;
 mod out_file;
 mod report;
@@ -89,6 +91,7 @@ pub use gates::{
     Quantile,
 };
 pub use model::{predict, predict_to_file, read_model};
+pub use network::{NetworkGates, NetworkSettings, NetworkTask, SparseNetwork};
 pub use observer::{Event, Observer, Silent, Timed};
 pub use out_file::OutFile;
 pub use report::{

@@ -1,0 +1,144 @@
+//! Sparse networks.
+
+use std::path::PathBuf;
+
+use ell0_run::{ExportSettings, Exportable, NetworkSettings, SparseNetwork as Trained};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
+
+use crate::{
+    error::{raised, unread},
+    long,
+};
+
+pub fn register(module: &Bound<PyModule>) -> PyResult<()> {
+    module.add_class::<SparseNetwork>()?;
+    module.add_function(wrap_pyfunction!(train_network, module)?)
+}
+
+/// A network that was trained, without what its closed gates leave out.
+#[pyclass(module = "ell0._ell0", frozen)]
+pub struct SparseNetwork {
+    network: Trained,
+}
+
+/// The rows of a matrix, one after the other.
+fn rows(matrix: &PyReadonlyArray2<f32>) -> Vec<f32> {
+    matrix.as_array().iter().copied().collect()
+}
+
+/// Targets: a matrix of numbers, or classes 0, 1, ….
+#[derive(FromPyObject)]
+enum Targets<'py> {
+    Numbers(PyReadonlyArray2<'py, f32>),
+    Classes(PyReadonlyArray1<'py, i64>),
+}
+
+impl Targets<'_> {
+    /// Number of rows, and the numbers row by row.
+    fn rows(&self) -> (usize, Vec<f32>) {
+        match self {
+            Targets::Numbers(matrix) => (matrix.as_array().nrows(), rows(matrix)),
+            Targets::Classes(classes) => {
+                let classes = classes.as_array();
+                (classes.len(), classes.iter().map(|c| *c as f32).collect())
+            }
+        }
+    }
+}
+
+/// Trains on rows of inputs and targets.
+#[pyfunction]
+fn train_network(
+    py: Python,
+    settings: &str,
+    x: PyReadonlyArray2<f32>,
+    y: Targets,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<SparseNetwork> {
+    let settings: NetworkSettings =
+        serde_json::from_str(settings).map_err(|e| unread("the settings of a network", &e))?;
+    let (n, inputs) = x.as_array().dim();
+    let (m, y) = y.rows();
+    if m != n {
+        return Err(PyValueError::new_err(format!(
+            "{n} rows of inputs and {m} of targets"
+        )));
+    }
+    let x = rows(&x);
+    let network = long::run(py, progress, |observer| {
+        settings.run_on(&x, inputs, &y, observer)
+    })?;
+    Ok(SparseNetwork { network })
+}
+
+#[pymethods]
+impl SparseNetwork {
+    /// Outputs for rows: of a regression the targets, of classes a number for each.
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f32>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let (n, width) = x.as_array().dim();
+        let wanted = self.network.compact().original_inputs();
+        if width != wanted {
+            return Err(PyValueError::new_err(format!(
+                "there are {width} columns; the network has {wanted} inputs"
+            )));
+        }
+        let x = rows(&x);
+        let outputs = self.network.compact().network().architecture().outputs();
+        let y = match n {
+            0 => Vec::new(),
+            _ => py.detach(|| self.network.predict(&x)).map_err(raised)?,
+        };
+        PyArray1::from_vec(py, y).reshape([n, outputs])
+    }
+
+    /// Its epochs: JSON.
+    fn history(&self) -> PyResult<String> {
+        serde_json::to_string(&self.network.history).map_err(|e| unread("the epochs", &e))
+    }
+
+    /// Units that are left in each layer, inputs first.
+    #[getter]
+    fn widths(&self) -> Vec<usize> {
+        self.network.widths()
+    }
+
+    /// Inputs that are still read.
+    #[getter]
+    fn inputs_read(&self) -> Vec<usize> {
+        self.network.compact().inputs().to_vec()
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.network.to_bytes().map_err(raised)?))
+    }
+
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        let network = Trained::from_bytes(bytes, "the bytes of a network").map_err(raised)?;
+        Ok(SparseNetwork { network })
+    }
+
+    /// Writes it in another language; the files.
+    fn export(
+        &self,
+        format: &str,
+        folder: PathBuf,
+        name: Option<String>,
+        float: bool,
+        replace: bool,
+    ) -> PyResult<Vec<PathBuf>> {
+        let settings = ExportSettings {
+            format: format.parse().map_err(raised::<ell0::Error>)?,
+            name,
+            float,
+            replace,
+        };
+        let what = Exportable::Network(self.network.exportable().map_err(raised)?);
+        Ok(settings.run(&what, folder).map_err(raised)?.files)
+    }
+}
