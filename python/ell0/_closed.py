@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _ell0
-from ._columns import Doubles, as_array, is_table, matrix, table
+from ._columns import Doubles, as_array, is_run, is_table, matrix, table
 
 #: Digits that are shown.
 DIGITS = 5
@@ -111,7 +111,7 @@ class ClosedForm:
             if X.ndim == 1 and X.shape[0] == self._width:
                 return self._model.predict(X[None])[0]
         model = self._equations()
-        if isinstance(X, (list, tuple)) and any(isinstance(x, np.ndarray) for x in X):
+        if isinstance(X, (list, tuple)) and any(is_run(x) for x in X):
             if u is not None and len(u) != len(X):
                 raise ValueError(f"u has {len(u)} entries, and there are {len(X)} runs")
             return [self.predict(x, None if u is None else u[k]) for k, x in enumerate(X)]
@@ -179,7 +179,7 @@ class ClosedForm:
         Parameters
         ----------
         format : str
-            "c", "rust" or another one of `ell0 export`.
+            "c", "rust", "python", "sympy", "latex", "matlab", "onnx" or "json".
         folder : path
             Where to.
         name : str, optional

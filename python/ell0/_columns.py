@@ -1,4 +1,4 @@
-"""Columns of whatever holds them: arrays, and tables of pandas, polars, Arrow or plain dictionaries.
+"""Columns of whatever holds them: arrays, tables of pandas, polars or Arrow, dictionaries.
 
 A column of double precision is a view of the caller's memory wherever that is possible.
 """
@@ -76,7 +76,7 @@ def numbers(values: Array, place: str) -> Array:
 def as_array(values: Any) -> Array:
     """An array; what is masked is missing."""
     if isinstance(values, np.ma.MaskedArray):
-        return np.asarray(values.astype(np.float64).filled(np.nan))
+        return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
     try:
         return np.asarray(values)
     except ValueError:  # rows of different lengths
@@ -102,9 +102,19 @@ def is_table(values: Any) -> bool:
     """Whether its columns have names."""
     if isinstance(values, np.ndarray):
         return values.dtype.names is not None
-    return isinstance(values, Mapping) or any(
-        hasattr(values, name) for name in ("column_names", "get_column", "iloc", "collect_schema")
-    ) and not hasattr(values, "to_frame")
+    return (
+        isinstance(values, Mapping)
+        or any(
+            hasattr(values, name)
+            for name in ("column_names", "get_column", "iloc", "collect_schema")
+        )
+        and not hasattr(values, "to_frame")
+    )
+
+
+def is_run(values: Any) -> bool:
+    """Whether it holds rows, rather than being one of them."""
+    return is_table(values) or hasattr(values, "__array__") and np.ndim(values) > 0
 
 
 def table(values: Any, place: str) -> Table:

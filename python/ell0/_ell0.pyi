@@ -74,3 +74,132 @@ class Equations:
         folder: tuple[_Path, bool] | None,
         progress: _Progress,
     ) -> str: ...
+
+# Worlds and policies.
+
+_Components: TypeAlias = list[tuple[str, float, float, float | None]]
+
+def worlds() -> list[tuple[list[str], str]]:
+    """The worlds that have a name: their names, and a line about each."""
+
+class World:
+    """A world of ours, or one of Python's that ours can be trained in."""
+
+    @staticmethod
+    def make(text: str) -> World: ...
+    @staticmethod
+    def outside(
+        make: Callable[[], Any],
+        text: str,
+        observation: _Components,
+        action: _Components,
+        limit: int | None,
+    ) -> World: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def observation(self) -> _Components: ...
+    @property
+    def action(self) -> _Components: ...
+    @property
+    def limit(self) -> int | None: ...
+    @property
+    def state_names(self) -> list[str]: ...
+    @property
+    def state(self) -> NDArray[np.float64]: ...
+    @property
+    def is_known(self) -> bool: ...
+    def reset(self, seed: int | None, state: list[float] | None) -> NDArray[np.float32]: ...
+    def step(self, action: list[float]) -> tuple[NDArray[np.float32], float, bool, bool]: ...
+
+class Worlds:
+    """Many worlds of the same kind, stepped at once."""
+
+    def __init__(self, text: str, number: int) -> None: ...
+    def reset(self, seed: int | None, which: list[bool] | None) -> NDArray[np.float32]: ...
+    def step(
+        self, action: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]: ...
+
+class Policy:
+    """A policy with parameters."""
+
+    @staticmethod
+    def read(path: _Path) -> Policy: ...
+    def save(self, path: _Path) -> None: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def inputs(self) -> list[str]: ...
+    @property
+    def outputs(self) -> list[str]: ...
+    @property
+    def terms(self) -> int | None: ...
+    def law(self) -> Equations | None: ...
+    def shared_law(self) -> Equations | None: ...
+    def act(self, observation: NDArray[np.float32]) -> NDArray[np.float64]: ...
+    def export(
+        self, format: str, folder: _Path, name: str | None, float: bool, replace: bool
+    ) -> list[Path]: ...
+
+class Training:
+    """A training, finished or under way."""
+
+    @staticmethod
+    def read(folder: _Path) -> Training: ...
+    def rows(self) -> str: ...
+    def episodes(self) -> str: ...
+    def policies(self) -> list[tuple[str, Policy]]: ...
+    @property
+    def environment(self) -> str: ...
+
+def train(
+    world: World,
+    environment: str,
+    plan: str,
+    folder: tuple[_Path, bool] | None,
+    progress: _Progress,
+) -> Training:
+    """Trains in a world; the plan is JSON in the words of `ell0 train`."""
+
+def resume(world: World, folder: _Path, progress: _Progress) -> Training:
+    """Goes on with the training in a folder."""
+
+def evaluate(
+    world: World,
+    acting: Policy | Equations | Callable[[NDArray[np.float32]], NDArray[np.float64]],
+    progress: _Progress,
+) -> str:
+    """Measures what acts in a world, from the starts that policies are compared on: JSON."""
+
+def optimal(world: World) -> str:
+    """What optimal control would reach, where that is known: JSON."""
+
+def analyze(
+    law: Equations, world: World, folder: tuple[_Path, bool] | None, progress: _Progress
+) -> str:
+    """Analyses a law that acts in a world whose step is known: JSON."""
+
+def train_network(
+    settings: str,
+    x: NDArray[np.float32],
+    y: NDArray[np.float32] | NDArray[np.int64],
+    progress: _Progress,
+) -> SparseNetwork:
+    """Trains a network with gates on rows of inputs and targets (settings: JSON)."""
+
+class SparseNetwork:
+    """A network that was trained, without what its closed gates leave out."""
+
+    @staticmethod
+    def from_bytes(bytes: bytes) -> SparseNetwork: ...
+    def to_bytes(self) -> bytes: ...
+    def predict(self, x: NDArray[np.float32]) -> NDArray[np.float32]: ...
+    def history(self) -> str: ...
+    @property
+    def widths(self) -> list[int]: ...
+    @property
+    def inputs_read(self) -> list[int]: ...
+    def export(
+        self, format: str, folder: _Path, name: str | None, float: bool, replace: bool
+    ) -> list[Path]: ...

@@ -6,6 +6,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 #: Hears `(kind, task, number, note)`; kinds are "began" (the number is that of the steps, or None),
@@ -41,8 +43,7 @@ class Bars:
 
     def _bar(self, task: str) -> Any:
         if task not in self.bars and time.monotonic() >= self.first:
-            from tqdm.auto import tqdm
-
+            tqdm: Any = import_module("tqdm.auto").tqdm
             steps = self.steps.get(task)
             self.bars[task] = tqdm(total=steps, desc=task.rstrip(":"), leave=False)
         return self.bars.get(task)
@@ -58,8 +59,6 @@ def _somebody_looks() -> bool:
 
 
 def _has_tqdm() -> bool:
-    from importlib.util import find_spec
-
     return find_spec("tqdm") is not None
 
 

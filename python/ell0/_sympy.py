@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import Any
 
 #: Names in backticks, numbers, words (perhaps of a function), and all else.
@@ -17,8 +18,8 @@ TOKENS = re.compile(
 def expression(text: str, inputs: list[str]) -> Any:
     """The expression of a `model.json`, in symbols that are named as the inputs are."""
     try:
-        import sympy
-        from sympy.parsing.sympy_parser import parse_expr
+        sympy: Any = import_module("sympy")
+        parse: Any = import_module("sympy.parsing.sympy_parser").parse_expr
     except ImportError:
         raise ImportError("to_sympy needs SymPy: pip install sympy") from None
     functions = ("exp", "log", "sqrt", "tanh", "sign", "sin", "cos")
@@ -36,4 +37,4 @@ def expression(text: str, inputs: list[str]) -> Any:
             return f"{word}(" if token["call"] else stands_for[word]
         return "**" if token["other"] == "^" else token[0]
 
-    return parse_expr(TOKENS.sub(python, text), local_dict=known)
+    return parse(TOKENS.sub(python, text), local_dict=known)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from ._columns import Array, Table, as_array, is_table, matrix, matrix_table, table
+from ._columns import Array, Table, as_array, is_run, is_table, matrix, matrix_table, table
 from ._meaning import Meaning, are_names, files_of, is_number, listed
 
 #: Tables of the compiled module: each a name, and named columns.
@@ -22,6 +20,8 @@ class Measurements:
     roles: dict[str, Any]
     #: The data, if they are in memory; otherwise the roles name the files.
     tables: Tables | None
+    #: The column of time, if there is one in memory.
+    time: str | None = None
 
 
 def measurements(X: Any, t: Any, u: Any, x_dot: Any, said: Meaning) -> Measurements:
@@ -31,14 +31,12 @@ def measurements(X: Any, t: Any, u: Any, x_dot: Any, said: Meaning) -> Measureme
         return _from_files(files, t, u, x_dot, said)
     if X is None or isinstance(X, (list, tuple)) and len(X) == 0:
         raise ValueError("X is empty: give an array, a table, a list of runs, or a file")
-    several = isinstance(X, (list, tuple)) and any(
-        isinstance(run, np.ndarray) or is_table(run) for run in X
-    )
+    several = isinstance(X, (list, tuple)) and any(is_run(run) for run in X)
     runs = list(X) if several else [X]
     n = len(runs)
     # A list of moments is one clock for all runs; a list of arrays has one for each.
-    shared = not several or is_number(t) or t is None or len(t) > 0 and is_number(t[0])
-    clocks = [t] * n if shared else _one_for_each(t, "t", n)
+    own_clocks = several and isinstance(t, (list, tuple)) and not all(map(is_number, t))
+    clocks = _one_for_each(t, "t", n) if own_clocks else [t] * n
     forces = _one_for_each(u, "u", n) if several and u is not None else [u] * n
     named = x_dot is None or are_names(x_dot)
     rates = [x_dot] * n if named or not several else _one_for_each(x_dot, "x_dot", n)
@@ -57,7 +55,7 @@ def measurements(X: Any, t: Any, u: Any, x_dot: Any, said: Meaning) -> Measureme
             )
         roles = reader.roles
         tables.append((place, list(reader.columns.items())))
-    return Measurements(roles, tables)
+    return Measurements(roles, tables, reader.time)
 
 
 class _Run:
@@ -72,10 +70,12 @@ class _Run:
         controls = outside.names if outside else said.controls
         rates = listed(x_dot, "x_dot") if are_names(x_dot) else []
         taken = {*said.states, *said.inputs, *said.targets, *controls, *rates}
-        usual = (n for n in ("t", "time") if n in self.own.names and n not in taken)
-        self.time = said.time or next(usual, None)
+        usual = [n for n in ("t", "time") if n in self.own.names and n not in taken]
+        # Rows of a regression stand by themselves.
+        regression = bool(said.inputs or said.targets)
+        self.time = said.time or (usual[0] if usual and not regression else None)
         states = said.states
-        if not (states or said.inputs or said.targets):
+        if not (states or regression):
             others = {self.time, said.trajectory, *controls, *rates}
             states = [name for name in self.own.names if name not in others]
         self.roles: dict[str, Any] = {
@@ -90,9 +90,9 @@ class _Run:
         inside = [] if outside else controls
         for name in [*states, *inside, *said.inputs, *said.targets, *rates]:
             self.columns[name] = self.own.numbers(name)
-        for name in outside.names if outside else []:
-            assert outside is not None
-            self._add(name, outside.numbers(name), outside.place)
+        if outside is not None:
+            for name in controls:
+                self._add(name, outside.numbers(name), outside.place)
         if said.trajectory is not None:
             self.columns[said.trajectory] = self.own.labels(said.trajectory)
         if x_dot is not None and not rates:
@@ -146,7 +146,7 @@ class _Run:
             raise ValueError(f"t has {moments.ndim} dimensions: give one moment for each row")
         name = self._free("t")
         self._add(name, moments, self._of("t"))
-        self.roles["time"] = name
+        self.time = self.roles["time"] = name
 
     def _add(self, name: str, column: Array, place: str) -> None:
         """A column from elsewhere than the run's own table."""

@@ -65,7 +65,7 @@ class L0(BaseOptimizer):  # type: ignore[misc]
     >>> _ = model.fit(x, t=t, x_dot=x * [-2, 1], feature_names=["x", "y"])
     >>> model.print()
     (x)' = -2.000 x
-    (y)' = 1.000 y
+    (y)' =  1.000 y
     """
 
     def __init__(
@@ -101,6 +101,7 @@ class L0(BaseOptimizer):  # type: ignore[misc]
         return self
 
     def _reduce(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
+        y = np.asarray(y)
         inputs = varying(x)
         if not len(inputs):
             raise ValueError("every term is the same in every row: nothing can be learned")
@@ -116,15 +117,19 @@ class L0(BaseOptimizer):  # type: ignore[misc]
         if not (settings["terms"] or settings["lambda"] or settings["criterion"]):
             settings["lambda"] = (self.price * np.mean(y**2, axis=0)).tolist()
         sizes = {key: settings.pop(key) for key in ("terms", "lambda")}
+        if any(len(size) not in (0, 1, y.shape[1]) for size in sizes.values()):
+            raise ValueError(f"there are {y.shape[1]} targets: give one size for each, or for all")
+        if settings["criterion"] is None and any(sizes.values()):
+            # Nothing is left to choose, and nothing to be said of terms outside of the library.
+            settings["criterion"] = "validation"
         self.coef_ = np.zeros((y.shape[1], x.shape[1]))
-        # A rate of change belongs to a state, so that there are as many at once as inputs. What is
-        # always zero has no terms.
+        # What is always zero has no terms.
         moving = np.flatnonzero(y.any(axis=0))
-        for group in np.split(moving, range(len(inputs), len(moving), len(inputs))):
-            if not len(group):
-                continue
+        # A rate of change belongs to a state, so that there are as many at once as inputs.
+        for first in range(0, len(moving), len(inputs)):
+            group = moving[first : first + len(inputs)]
             own = {k: v if len(v) < 2 else [v[j] for j in group] for k, v in sizes.items()}
-            states = [f"c{k}" for k in inputs]
+            states = [name for name, _ in columns]
             rates = [f"y{j}" for j in group]
             data = {
                 "library": library,

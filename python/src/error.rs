@@ -23,7 +23,11 @@ pub fn raised<E: Into<Error>>(error: E) -> PyErr {
     }
 }
 
-/// The same for text that is no JSON of what is wanted.
+/// The same for JSON that is not what is wanted. Where in the text is of no use to somebody who wrote none.
 pub fn unread(what: &str, error: &serde_json::Error) -> PyErr {
-    PyValueError::new_err(format!("{what}: {error}"))
+    let text = error.to_string();
+    let said = text
+        .rsplit_once(" at line ")
+        .map_or(text.as_str(), |(said, _)| said);
+    PyValueError::new_err(format!("{what}: {said}"))
 }

@@ -1,6 +1,9 @@
 //! Laws: found in data, read from files, at work.
 
-use std::{path::PathBuf, sync::Mutex};
+use std::{
+    path::PathBuf,
+    sync::{Mutex, OnceLock},
+};
 
 use ell0::{
     equation::{CompiledModel, Dynamics, Model},
@@ -8,7 +11,7 @@ use ell0::{
 };
 use ell0_run::{
     Discovery, ExportSettings, Exportable, FitSettings, Place, Recording, ScoreSettings,
-    analyze_law, read_model,
+    Unfollowed, analyze_law, read_model,
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::{exceptions::PyValueError, prelude::*};
@@ -31,11 +34,31 @@ pub fn register(module: &Bound<PyModule>) -> PyResult<()> {
 pub struct Found {
     settings: FitSettings,
     found: Discovery,
+    /// What is needed for pictures, which most calls are not asked for.
+    unfollowed: Option<Unfollowed>,
+    followed: OnceLock<Discovery>,
 }
 
 impl Found {
+    /// Of what is known whole.
     pub fn new(settings: FitSettings, found: Discovery) -> Self {
-        Found { settings, found }
+        Found {
+            settings,
+            found,
+            unfollowed: None,
+            followed: OnceLock::new(),
+        }
+    }
+
+    /// With the law beside the measurements.
+    fn followed(&self) -> &Discovery {
+        match &self.unfollowed {
+            None => &self.found,
+            Some(unfollowed) => self.followed.get_or_init(|| Discovery {
+                followed: unfollowed.follow(),
+                ..self.found.clone()
+            }),
+        }
     }
 }
 
@@ -50,11 +73,17 @@ fn fit(
     let settings: FitSettings =
         serde_json::from_str(settings).map_err(|e| unread("the settings of a fit", &e))?;
     let tables = tables.map(frames).transpose()?;
-    let found = long::run(py, progress, |observer| match &tables {
-        Some(tables) => settings.run_on(tables, observer),
-        None => settings.run(observer),
+    let (found, unfollowed) = long::run(py, progress, |observer| match &tables {
+        Some(tables) => {
+            let (found, rest) = settings.find_in(tables, observer)?;
+            Ok((found, Some(rest)))
+        }
+        None => Ok((settings.run(observer)?, None)),
     })?;
-    Ok(Found { settings, found })
+    Ok(Found {
+        unfollowed,
+        ..Found::new(settings, found)
+    })
 }
 
 /// The names of the terms of a library, in the order of PySINDy.
@@ -72,10 +101,10 @@ impl Found {
     fn read(folder: PathBuf) -> PyResult<Self> {
         let settings = FitSettings::read(folder.join("config.toml")).map_err(raised)?;
         let found = Discovery::read(folder).map_err(raised)?;
-        Ok(Found { settings, found })
+        Ok(Found::new(settings, found))
     }
 
-    /// Everything that was found, as `ell0 fit --json` prints it.
+    /// Everything that was found, as `ell0 fit --json` prints it, but for the law beside the measurements.
     fn json(&self) -> PyResult<String> {
         serde_json::to_string(&self.found).map_err(|e| unread("what was found", &e))
     }
@@ -115,7 +144,7 @@ impl Found {
     /// Writes the folder that `ell0 fit` leaves, and says where it is.
     fn write(&self, py: Python, folder: PathBuf, replace: bool) -> PyResult<PathBuf> {
         let place = Place::Named { folder, replace };
-        py.detach(|| self.found.write(&self.settings, &place, None))
+        py.detach(|| self.followed().write(&self.settings, &place, None))
             .map_err(raised)
     }
 
@@ -123,7 +152,7 @@ impl Found {
     fn figures(&self, py: Python) -> Vec<(String, String)> {
         let drawn = || {
             let svg = |(name, figure): (&str, ell0_plot::Figure)| (name.to_string(), figure.svg());
-            self.found.figures().into_iter().map(svg).collect()
+            self.followed().figures().into_iter().map(svg).collect()
         };
         py.detach(drawn)
     }

@@ -6,6 +6,7 @@ mod long;
 mod network;
 mod outside;
 mod policy;
+mod statistics;
 mod tables;
 mod world;
 
@@ -18,5 +19,6 @@ fn _ell0(module: &Bound<PyModule>) -> PyResult<()> {
     law::register(module)?;
     world::register(module)?;
     policy::register(module)?;
-    network::register(module)
+    network::register(module)?;
+    statistics::register(module)
 }

@@ -83,7 +83,7 @@ pub use files::quoted;
 pub use fit::{
     Alternative, Choice, Course, Criterion, DataSummary, DiscoveredEquation, DiscoveredTerm,
     Discovery, FitSettings, Followed, FollowedRun, FollowedTarget, Judged, Judgement, LeftOut,
-    Outlier, PathLine, Pattern, Selected, Verdict,
+    Outlier, PathLine, Pattern, Selected, Unfollowed, Verdict,
 };
 pub use folder::{Place, growing::Site, is_held};
 pub use gates::{

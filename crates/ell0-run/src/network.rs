@@ -70,8 +70,8 @@ pub enum NetworkGates {
 /// | `lambda` | 0.1 | price of a weight behind an open gate, divided by the number of rows, as Louizos et al. have it | ≥ 0 |
 /// | `epochs` | 200 | rounds through the rows | ≥ 1 |
 /// | `batch` | 128 | rows of a step, at most a quarter of all | ≥ 1 |
-/// | `learning_rate` | 1e-3 | of weights and biases; falls by a cosine to a hundredth | > 0 |
-/// | `gate_rate` | as `learning_rate` | of the gates | > 0 |
+/// | `learning_rate` | 1e-2 | of weights and biases; falls by a cosine to a hundredth | > 0 |
+/// | `gate_rate` | 3e-2 | of the gates; none: as `learning_rate` | > 0 |
 /// | `averaging` | 0.99 | decay of the average of the parameters that is kept | (0, 1), or none |
 /// | `validation` | 0 | share of the rows that is held out; the parameters that do best on them are kept | \[0, 0.9\] |
 /// | `patience` | none | epochs without improvement on held-out rows after which training ends | ≥ 1 |
@@ -107,8 +107,8 @@ impl Default for NetworkSettings {
             lambda: 0.1,
             epochs: 200,
             batch: 128,
-            learning_rate: 1e-3,
-            gate_rate: None,
+            learning_rate: 1e-2,
+            gate_rate: Some(3e-2),
             averaging: Some(0.99),
             validation: 0.0,
             patience: None,

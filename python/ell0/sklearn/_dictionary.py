@@ -17,7 +17,9 @@ from ._engine import HALF, choice, coefficients, fit, varying
 def _target_names(y: Any, shape: tuple[int, ...], inputs: Sequence[str]) -> list[str]:
     """Names of targets: those that a table has, if they can be told from the inputs."""
     own = list(getattr(y, "columns", [getattr(y, "name", None)]))
-    if all(isinstance(name, str) for name in own) and len({*own, *inputs}) == len(own) + len(inputs):
+    if all(isinstance(name, str) for name in own) and len({*own, *inputs}) == len(own) + len(
+        inputs
+    ):
         return own
     names = ["y"] if len(shape) == 1 else [f"y{k}" for k in range(shape[1])]
     while set(names) & set(inputs):
@@ -100,7 +102,7 @@ class DictionaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.prior = prior
         self.seed = seed
 
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> DictionaryRegressor:
+    def fit(self, X: Any, y: Any) -> DictionaryRegressor:
         """Find the law of each target.
 
         Parameters
@@ -142,7 +144,7 @@ class DictionaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._one_target = y.ndim == 1
         return self
 
-    def predict(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """What the law gives.
 
         Parameters

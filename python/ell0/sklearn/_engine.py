@@ -42,7 +42,7 @@ def choice(estimator: Any) -> dict[str, Any]:
 
 def varying(X: Doubles) -> npt.NDArray[np.intp]:
     """Columns that are not the same in every row; of others the engine has nothing to learn."""
-    return np.flatnonzero((X != X[:1]).any(axis=0))
+    return np.flatnonzero((X[:1] != X).any(axis=0))
 
 
 def fit(

@@ -68,7 +68,7 @@ pub struct Train {
     /// After training, tune the remaining coefficients on rollouts (the extra steps are counted)
     #[arg(long)]
     fine_tune: bool,
-    /// After tuning, exchange terms for others that serve better (the extra steps are counted; one law only)
+    /// After tuning, exchange terms for others that serve better, or nearly as well and are simpler (the extra steps are counted; one law only)
     #[arg(long, requires = "fine_tune")]
     exchange: bool,
     /// The settings of the published code and what it gets wrong, for comparison

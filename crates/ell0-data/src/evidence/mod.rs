@@ -1,5 +1,6 @@
 //! What some files say of a question: statistics in groups that can still be split into training and validation data when those of several files come together.
 
+mod fold;
 mod rows;
 mod split;
 

@@ -7,8 +7,8 @@ use ell0::{
 use ell0_data::evidence::{Evidence, TrainingRows};
 
 use super::{
-    Criterion, DataSummary, DiscoveredEquation, DiscoveredTerm, Discovery, FitSettings, Followed,
-    LeftOut, Material, PathLine, Seen, Selected,
+    Criterion, DataSummary, DiscoveredEquation, DiscoveredTerm, Discovery, FitSettings, LeftOut,
+    Material, PathLine, Seen, Selected, Unfollowed,
     laws::Laws,
     material::{refuse_constants, refuse_vanishing},
     targets::choose_all,
@@ -27,9 +27,9 @@ pub(super) fn discover(
     settings: &FitSettings,
     evidence: Vec<Evidence>,
     rows: Option<TrainingRows>,
-    seen: Option<&Seen>,
+    seen: Option<Seen>,
     observer: &dyn Observer,
-) -> Result<Discovery> {
+) -> Result<(Discovery, Option<Unfollowed>)> {
     refuse_constants(&evidence)?;
     let (targets, library) = (&evidence[0].targets, &evidence[0].library);
     let rules = settings.rules(targets)?;
@@ -135,7 +135,7 @@ pub(super) fn discover(
     if let Some(judgement) = &judgement {
         data.correct(judgement);
     }
-    Ok(Discovery {
+    let found = Discovery {
         data,
         equations,
         selected: Selected {
@@ -148,11 +148,17 @@ pub(super) fn discover(
         criterion,
         no_samples: no_samples && settings.criterion() == Criterion::Likelihood,
         judgement,
-        followed: seen
-            .and_then(|seen| Followed::new(seen, &material.features, &laws, covariance.as_deref())),
+        followed: None,
         indistinct: Diagnostics::new(&material.all)?,
         model,
-    })
+    };
+    let unfollowed = seen.map(|seen| Unfollowed {
+        seen,
+        features: material.features,
+        laws,
+        covariance,
+    });
+    Ok((found, unfollowed))
 }
 
 /// Terms that were left out and may belong all the same, the likeliest first.

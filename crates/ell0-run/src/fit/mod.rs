@@ -48,7 +48,7 @@ pub use discovery::{
     DataSummary, DiscoveredEquation, DiscoveredTerm, Discovery, LeftOut, PathLine, Selected,
 };
 use followed::Seen;
-pub use followed::{Course, Followed, FollowedRun, FollowedTarget};
+pub use followed::{Course, Followed, FollowedRun, FollowedTarget, Unfollowed};
 pub use judgement::{Alternative, Judged, Judgement, Outlier, Pattern, Verdict};
 
 use material::Material;
@@ -284,11 +284,9 @@ impl FitSettings {
             return self.fit_source(Source::Files(&self.data.files), observer);
         }
         if self.method == Choice::Sampled {
-            return Err(Error::Settings(
-                "sampled gates need the rows themselves; statistics do not have them: use exact",
-            ));
+            return Err(SAMPLED_NEEDS_ROWS);
         }
-        choose::discover(self, given, None, None, observer)
+        Ok(choose::discover(self, given, None, None, observer)?.0)
     }
 
     /// The law behind tables in memory; the `files` of the settings are left aside.
@@ -301,7 +299,42 @@ impl FitSettings {
         self.fit_source(Source::Frames(tables), observer)
     }
 
+    /// The same without what only pictures need, which can be had later: [`Discovery::followed`] is its [`follow`](Unfollowed::follow).
+    pub fn find_in(
+        &self,
+        tables: &[ell0_data::frame::Frame],
+        observer: &dyn Observer,
+    ) -> Result<(Discovery, Unfollowed)> {
+        self.check()?;
+        self.find(Source::Frames(tables), observer)
+    }
+
+    /// The law behind statistics in memory, gathered apart, on other machines perhaps; the data of the settings are left aside.
+    pub fn run_on_statistics(
+        &self,
+        parts: Vec<Evidence>,
+        observer: &dyn Observer,
+    ) -> Result<Discovery> {
+        self.check()?;
+        let Some(first) = parts.first() else {
+            return Err(Error::NoData);
+        };
+        for (k, part) in parts.iter().enumerate().skip(1) {
+            refuse_unlike((&format!("part {}", k + 1), part), ("part 1", first))?;
+        }
+        if self.method == Choice::Sampled {
+            return Err(SAMPLED_NEEDS_ROWS);
+        }
+        Ok(choose::discover(self, parts, None, None, observer)?.0)
+    }
+
     fn fit_source(&self, source: Source, observer: &dyn Observer) -> Result<Discovery> {
+        let (mut found, unfollowed) = self.find(source, observer)?;
+        found.followed = unfollowed.follow();
+        Ok(found)
+    }
+
+    fn find(&self, source: Source, observer: &dyn Observer) -> Result<(Discovery, Unfollowed)> {
         let mut prepared = self.data.prepare(source, observer)?;
         let evidence = DataSettings::gather(&mut prepared, observer)?;
         let rows = match self.method {
@@ -309,7 +342,9 @@ impl FitSettings {
             Choice::ByStatistics(_) => None,
         };
         let seen = Seen::new(&prepared)?;
-        choose::discover(self, vec![evidence], rows, Some(&seen), observer)
+        let (found, unfollowed) =
+            choose::discover(self, vec![evidence], rows, Some(seen), observer)?;
+        Ok((found, unfollowed.ok_or(Error::NoData)?))
     }
 
     /// The statistics that the files hold, if they do.
@@ -340,27 +375,37 @@ impl FitSettings {
             return Err(Error::AlreadyKnown);
         }
         for (file, evidence) in rest {
-            let same = evidence.library == first.library
-                && evidence.libraries == first.libraries
-                && evidence.inputs == first.inputs
-                && evidence.targets == first.targets
-                && evidence.dynamics == first.dynamics;
-            if !same {
-                return Err(Error::Unsuitable(format!(
-                    "{} was made of {} for {} with library `{}`, but {} of {} for {} with `{}`: make them alike",
-                    shown_path(file),
-                    listed(&evidence.inputs),
-                    listed(&evidence.targets),
-                    evidence.library,
-                    shown_path(first_file),
-                    listed(&first.inputs),
-                    listed(&first.targets),
-                    first.library
-                )));
-            }
+            let names = [shown_path(file), shown_path(first_file)];
+            refuse_unlike((&names[0], evidence), (&names[1], first))?;
         }
         Ok(given.into_iter().map(|(_, evidence)| evidence).collect())
     }
+}
+
+const SAMPLED_NEEDS_ROWS: Error = Error::Settings(
+    "sampled gates need the rows themselves; statistics do not have them: use exact",
+);
+
+/// Parts that are fitted together were asked the same question.
+fn refuse_unlike(other: (&str, &Evidence), first: (&str, &Evidence)) -> Result<()> {
+    let ((name, evidence), (first_name, first)) = (other, first);
+    let same = evidence.library == first.library
+        && evidence.libraries == first.libraries
+        && evidence.inputs == first.inputs
+        && evidence.targets == first.targets
+        && evidence.dynamics == first.dynamics;
+    if same {
+        return Ok(());
+    }
+    Err(Error::Unsuitable(format!(
+        "{name} was made of {} for {} with library `{}`, but {first_name} of {} for {} with `{}`: make them alike",
+        listed(&evidence.inputs),
+        listed(&evidence.targets),
+        evidence.library,
+        listed(&first.inputs),
+        listed(&first.targets),
+        first.library
+    )))
 }
 
 fn sampled_rows(prepared: &Prepared) -> Result<ell0_data::evidence::TrainingRows> {

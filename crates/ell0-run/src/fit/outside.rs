@@ -14,10 +14,11 @@ const MOST: usize = 600;
 /// A term larger than this somewhere is none that a law of these data could have.
 pub(super) const LARGEST: f64 = 1e9;
 
-/// The terms of a library, in their order, and then others: the usual functions of each of the first `inputs` inputs, higher powers and products; those that are sound.
+/// The terms of a library, in their order, and then at most so many others: the usual functions of each of the first `inputs` inputs, higher powers and products; those that are sound.
 pub(super) fn others(
     features: &Features,
     inputs: usize,
+    most: usize,
     is_sound: impl Fn(&Term) -> bool,
 ) -> Result<Features> {
     let names = features.inputs();
@@ -53,7 +54,11 @@ pub(super) fn others(
             );
         }
     }
+    let most = terms.len() + most;
     for term in more {
+        if terms.len() == most {
+            break;
+        }
         if !terms.contains(&term) && is_sound(&term) {
             terms.push(term);
         }
@@ -77,7 +82,7 @@ impl Outside {
         let name = ["t", "time", "the time"].into_iter().find(free);
         inputs.push(name.unwrap_or("time since the beginning").into());
         let with_time = Features::from_terms(inputs, features.terms().to_vec())?;
-        let extended = others(&with_time, time, |term| is_sound(term, measured))?;
+        let extended = others(&with_time, time, MOST, |term| is_sound(term, measured))?;
         let n = measured.states;
         let room = MOST / n.max(1);
         let added: Vec<usize> = (features.len()..extended.len()).take(room).collect();

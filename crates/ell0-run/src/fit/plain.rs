@@ -138,6 +138,9 @@ fn spread(all: &Statistics, target: usize) -> Result<f64> {
     Ok(line.map_or(0.0, |line| line.train_error))
 }
 
+/// Terms outside of the library that are looked at: what they cost grows with the square of their number, and many inputs have many functions and products.
+const OTHERS: usize = 200;
+
 /// Rows of the samples: the terms of the library and others, and the targets.
 struct Rows {
     statistics: Statistics,
@@ -166,7 +169,7 @@ impl Rows {
                 y.iter_mut().zip(after).for_each(|(y, v)| y.push(*v));
             }
         }
-        let extended = others(features, n, |term| {
+        let extended = others(features, n, OTHERS, |term| {
             let rows = x.first().map_or(0, Vec::len);
             let mut row = vec![0.0; n + 1];
             (0..rows).all(|k| {

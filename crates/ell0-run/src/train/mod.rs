@@ -57,7 +57,7 @@ fn yes() -> bool {
 /// | `seeds` | 1 | seeds of each agent, counted from the one in its settings | 1 to 1000 |
 /// | `prune` | yes | whether terms that do nothing are dropped after training | |
 /// | `fine_tune` | no | whether the remaining coefficients are tuned on rollouts after training | dictionaries only |
-/// | `exchange` | no | whether, after tuning, terms are exchanged for others that serve better | with `fine_tune` |
+/// | `exchange` | no | whether, after tuning, terms are exchanged for others that serve better, or nearly as well and are simpler | with `fine_tune` |
 /// | `generations` | 30 | generations of candidates of that tuning | ≥ 1 |
 /// | `as_published` | no | whether the time limit ends an episode for good, as in the published code: see [`published`](ell0_control::published) | |
 /// | `agents` | one | what learns, and how | at least one, all in the same world |

@@ -73,6 +73,24 @@ pub struct Course {
     pub band: Vec<Option<(f64, f64)>>,
 }
 
+/// A law and the measurements that it has not been followed through yet: that takes longer than finding it, and only who looks at pictures needs it.
+#[derive(Clone, Debug)]
+pub struct Unfollowed {
+    pub(super) seen: Seen,
+    pub(super) features: Features,
+    pub(super) laws: Vec<DictionaryTarget>,
+    pub(super) covariance: Option<Vec<f64>>,
+}
+
+impl Unfollowed {
+    /// Follows it; none if there is nothing to be seen.
+    #[must_use]
+    pub fn follow(&self) -> Option<Followed> {
+        let covariance = self.covariance.as_deref();
+        Followed::new(&self.seen, &self.features, &self.laws, covariance)
+    }
+}
+
 /// Rows of the first windows, at most and at least. A map has no rows between rows: it is lost sooner.
 const FIRST: usize = 25;
 const FEWEST: usize = 6;

@@ -1,0 +1,255 @@
+"""Policies: laws, or networks, that act."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from . import _ell0
+from ._closed import DIGITS, ClosedForm
+from ._environments import Place, place_of
+from ._progress import Progress, watching
+
+
+class Policy:
+    """What acts: a function of observations that was trained, or read from a file.
+
+    It is called with one observation or with a batch of them, and gives one action or a batch.
+    Policies come from `ell0.train` and `Policy.load`.
+
+    Examples
+    --------
+    >>> import ell0
+    >>> training = ell0.train("pendulum(limit=20)", episodes=1, progress=False)
+    >>> action = training.policy([1.0, 0.0, 0.0])
+    >>> action.shape, action.dtype
+    ((1,), dtype('float32'))
+    >>> training.policy.equations[0][:9]
+    'torque = '
+    """
+
+    def __init__(
+        self,
+        policy: _ell0.Policy,
+        name: str = "policy",
+        *,
+        environment: str | None = None,
+        observation_shape: tuple[int, ...] | None = None,
+        action_shape: tuple[int, ...] | None = None,
+        action_dtype: DTypeLike = np.float32,
+    ) -> None:
+        self._policy = policy
+        self.name = name
+        #: The text of the world it was trained in, if that is one of ours.
+        self.environment = environment
+        self._seen = observation_shape or (len(policy.inputs),)
+        self._shape = action_shape or (len(policy.outputs),)
+        self._dtype = np.dtype(action_dtype)
+
+    @classmethod
+    def _of(cls, policy: _ell0.Policy, name: str, place: Place) -> Policy:
+        return cls(
+            policy,
+            name,
+            environment=place.ours,
+            observation_shape=place.observation_shape,
+            action_shape=place.action_shape,
+            action_dtype=place.action_dtype,
+        )
+
+    def __call__(self, observation: Any) -> Any:
+        """The action for an observation, or the actions for a batch."""
+        seen = np.asarray(observation, np.float32)
+        single = seen.shape == self._seen
+        if not single and seen.shape[1:] != self._seen:
+            raise ValueError(
+                f"an observation has shape {self._seen}, a batch has one dimension more;"
+                f" {seen.shape} was given"
+            )
+        rows = 1 if single else len(seen)
+        chosen = self._policy.act(seen.reshape(rows, -1)).astype(self._dtype)
+        return chosen.reshape(self._shape if single else (rows, *self._shape))
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+    ) -> tuple[Any, None]:
+        """The same as Stable-Baselines3 has it: actions, and no state.
+
+        A policy is deterministic and remembers nothing: only `observation` matters.
+        """
+        return self(observation), None
+
+    @property
+    def kind(self) -> str:
+        """What it is, as in "polynomial(3)" or "network(64, 64)"."""
+        return self._policy.kind
+
+    @property
+    def inputs(self) -> list[str]:
+        """Names of what it sees."""
+        return self._policy.inputs
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of what it does."""
+        return self._policy.outputs
+
+    @property
+    def terms(self) -> int | None:
+        """Terms of all laws together; none for a network."""
+        return self._policy.terms
+
+    @property
+    def law(self) -> ClosedForm | None:
+        """The laws of all actions in closed form; none for a network."""
+        return closed(self._policy.law())
+
+    @property
+    def shared_law(self) -> ClosedForm | None:
+        """The law that all actions share, if they do."""
+        return closed(self._policy.shared_law())
+
+    @property
+    def equation(self) -> str | None:
+        """The law for reading, the shared one if there is one; none for a network."""
+        law = self._policy.shared_law() or self._policy.law()
+        return None if law is None else law.text(DIGITS)
+
+    @property
+    def equations(self) -> list[str]:
+        """The law of each action, for reading."""
+        law = self._policy.law()
+        return [] if law is None else law.text(DIGITS).splitlines()
+
+    def __str__(self) -> str:
+        return self.equation or repr(self)
+
+    def __repr__(self) -> str:
+        return f"<Policy {self.kind}: {', '.join(self.inputs)} → {', '.join(self.outputs)}>"
+
+    def _repr_html_(self) -> str | None:
+        law = self.shared_law or self.law
+        return None if law is None else law._repr_html_()
+
+    def export(
+        self,
+        format: str,
+        folder: str | os.PathLike[str],
+        name: str | None = None,
+        *,
+        float: bool = False,
+        replace: bool = False,
+    ) -> list[Path]:
+        """Writes it in another language.
+
+        Parameters
+        ----------
+        format : str
+            "c", "rust", "python", "onnx", … as `ell0 export` has them.
+        folder : path
+            Where the files go.
+        name : str, optional
+            The name of the function.
+        float : bool
+            Whether it computes in single precision.
+        replace : bool
+            Whether files that are there are replaced.
+
+        Returns
+        -------
+        list of Path
+            The files.
+        """
+        return self._policy.export(format, folder, name, float, replace)
+
+    def analyze(
+        self,
+        env: Any = None,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        replace: bool = False,
+        progress: Progress = None,
+    ) -> dict[str, Any]:
+        """What can be said of it before it is put to work: equilibria, margins, what is proved.
+
+        Parameters
+        ----------
+        env : str or environment, optional
+            A world whose step is known in closed form, one of ours; the one it was trained in.
+        folder : path, optional
+            Where the page and its figures go.
+        replace : bool
+            Whether a folder that is there is replaced.
+        progress : bool or callable, optional
+            As in `ell0.train`.
+
+        Returns
+        -------
+        dict
+            What was found, as `ell0 analyze --json` prints it.
+        """
+        law = self._policy.law()
+        if law is None:
+            raise ValueError(f"{self.kind} is no closed form: only laws can be analysed")
+        if env is None and self.environment is None:
+            raise ValueError(
+                "the step of the world it was trained in is not known in closed form:"
+                " give one of ours that is like it, as in env='pendulum(g=9.81)'"
+            )
+        place = place_of(self.environment if env is None else env)
+        if not place.world.is_known:
+            raise ValueError(
+                f"the step of {place.name} is not known in closed form: policies are analysed in"
+                " worlds of ours, such as 'pendulum(g=9.81)'"
+            )
+        where = None if folder is None else (folder, replace)
+        with watching(progress) as callback:
+            found = json.loads(_ell0.analyze(law, place.world, where, callback))
+        assert isinstance(found, dict)
+        return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Saves it as `policies/NAME.safetensors` of a run, or, by its ending, as `model.json`."""
+        if os.fspath(path).endswith(".json"):
+            law = self.law
+            if law is None:
+                raise ValueError(f"{self.kind} is no closed form: save it as .safetensors")
+            law.save(path)
+        else:
+            self._policy.save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Policy:
+        """Reads `policies/NAME.safetensors` of a run, of `ell0 train` or of `save`."""
+        return cls(_ell0.Policy.read(path), Path(path).stem)
+
+    def __getstate__(self) -> dict[str, Any]:
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "policy.safetensors"
+            self._policy.save(file)
+            return {**self.__dict__, "_policy": file.read_bytes()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "policy.safetensors"
+            file.write_bytes(state["_policy"])
+            self.__dict__.update(state, _policy=_ell0.Policy.read(file))
+
+
+def closed(equations: _ell0.Equations | None) -> ClosedForm | None:
+    """Equations with all that can be done with them."""
+    if equations is None:
+        return None
+    form = ClosedForm()
+    form._take(equations)
+    return form

@@ -1,0 +1,297 @@
+"""Training in our worlds and in those of others."""
+
+import json
+import pickle
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium")
+
+from gymnasium.spaces import Box, Dict, Discrete  # noqa: E402
+
+import ell0  # noqa: E402
+
+COMMAND = Path(__file__).parents[2] / "target/release/ell0"
+
+#: Short episodes; the policy learns in the last of them.
+SHORT = {"episodes": 55, "updates": 4, "progress": False}
+PENDULUM = "pendulum(g=9.81, limit=20)"
+
+
+class Mass(gymnasium.Env):
+    """A point in the plane, pushed by two forces of different strength."""
+
+    observation_names = ["x", "y", "vx", "vy"]
+
+    def __init__(self, breaks_at=None, wrong=None):
+        self.observation_space = Box(-np.inf, np.inf, (2, 2))
+        self.action_space = Box(np.array([-1, -2], "f"), np.array([1, 2], "f"))
+        self.breaks_at, self.wrong = breaks_at, wrong
+        self.begun = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.begun += 1
+        self.steps = 0
+        self.state = np.concatenate([self.np_random.uniform(-1, 1, 2), np.zeros(2)])
+        return self.seen(), {}
+
+    def seen(self):
+        seen = self.state.reshape(2, 2).astype(np.float32)
+        if self.wrong == "nan" and self.steps == 3:
+            seen[0, 1] = np.nan
+        return seen[:1] if self.wrong == "shape" and self.steps == 3 else seen
+
+    def step(self, action):
+        assert action.shape == (2,) and action.dtype == np.float32
+        assert self.action_space.contains(action)
+        self.steps += 1
+        if self.breaks_at is not None and self.begun >= self.breaks_at and self.steps == 2:
+            raise RuntimeError("the cable broke")
+        x, v = self.state[:2], self.state[2:]
+        v = 0.9 * v + 0.2 * action
+        self.state = np.concatenate([x + 0.2 * v, v])
+        reward = -float(self.state @ self.state)
+        result = self.seen(), reward, False, self.steps == 10, {}
+        return result[:4] if self.wrong == "old" else result
+
+
+def policy_bytes(folder):
+    return (Path(folder) / "policies/seed0.safetensors").read_bytes()
+
+
+@pytest.mark.skipif(not COMMAND.exists(), reason="the command line is not built")
+def test_the_policy_is_that_of_the_command_line(tmp_path):
+    training = ell0.train(PENDULUM, **SHORT, folder=tmp_path / "here")
+    options = ["--env", PENDULUM, "--episodes", "55", "--updates", "4"]
+    call = [COMMAND, "train", *options, "--out", tmp_path / "there"]
+    subprocess.run(call, check=True, capture_output=True)
+    assert policy_bytes(tmp_path / "here") == policy_bytes(tmp_path / "there")
+    for part in ("policies/seed0.json", "config.toml"):
+        here, there = ((tmp_path / f / part).read_text() for f in ("here", "there"))
+        assert here.splitlines()[1:] == there.splitlines()[1:]
+    other = ell0.Training.load(tmp_path / "there")
+    assert training.policy.equation == other.policy.equation
+    assert training.report().read_text().startswith("<!")
+    assert other.policy.environment == PENDULUM
+
+
+def test_the_names_of_a_world_are_one_world(tmp_path):
+    env = gymnasium.make("ell0/Pendulum-v0", g=9.81, limit=20)
+    trained = [ell0.train(e, episodes=3, progress=False) for e in (PENDULUM, env, lambda: env)]
+    assert len({t.policy.equation for t in trained}) == 1
+    assert trained[1].policy.environment.startswith("pendulum(")
+
+
+@pytest.mark.parametrize("env", [Mass, Mass(), lambda: Mass()])
+def test_a_world_of_somebody_else(env):
+    training = ell0.train(env, "polynomial(1)", **SHORT)
+    policy = training.policy
+    assert policy.inputs == ["x", "y", "vx", "vy"] and policy.outputs == ["a0", "a1"]
+    assert [e.split(" = ")[0] for e in policy.equations] == ["a0", "a1"]
+    assert training.results[0]["env_steps"] == 550
+    one, batch = np.zeros((2, 2)), np.zeros((7, 2, 2))
+    assert policy(one).shape == (2,) and policy(one).dtype == np.float32
+    assert policy.predict(batch)[0].shape == (7, 2)
+    with pytest.raises(ValueError, match="an observation has shape"):
+        policy(np.zeros(3))
+    with pytest.raises(ValueError, match="not known in closed form"):
+        policy.analyze()
+
+
+def test_a_gymnasium_name_and_an_instance_are_one_world():
+    env = gymnasium.make("MountainCarContinuous-v0", max_episode_steps=30)
+    names = {"observation_names": ["position", "velocity"], "action_names": ["force"]}
+    trained = ell0.train(env, episodes=2, progress=False, **names)
+    assert trained.environment == "MountainCarContinuous-v0"
+    assert trained.results[0]["env_steps"] == 60
+    assert trained.policy.outputs == ["force"]
+
+
+def test_several_policies_prices_and_seeds():
+    training = ell0.train(
+        PENDULUM,
+        ["polynomial(1)", "network(8)"],
+        lambda_=np.array([0.001, 0.01]),
+        seeds=np.int64(2),
+        episodes=2,
+        progress=False,
+    )
+    training = pickle.loads(pickle.dumps(training))
+    assert len(training.policies) == len(training.results) == 6
+    best = max(training.results, key=lambda row: row["return_mean"])
+    assert training.results[training.policies.index(training.policy)] is best
+    assert "terms" in repr(training) and len(training.episodes) == 12
+    network = training.policies[-1]
+    assert network.law is None and network.equation is None and network.equations == []
+    with pytest.raises(ValueError, match="no closed form"):
+        network.analyze()
+
+
+def test_an_exception_of_the_world_comes_out_and_nothing_is_lost(tmp_path):
+    whole = ell0.train(Mass, "polynomial(1)", **SHORT, folder=tmp_path / "whole")
+    folder = tmp_path / "broken"
+    with pytest.raises(RuntimeError, match="the cable broke") as caught:
+        ell0.train(lambda: Mass(breaks_at=53), "polynomial(1)", **SHORT, folder=folder)
+    assert any(
+        "resume=True" in note for note in getattr(caught.value, "__notes__", ["resume=True"])
+    )
+    assert len((folder / "checkpoints/seed0.jsonl").read_text().splitlines()) == 52
+    again = ell0.train(Mass, folder=folder, resume=True, progress=False)
+    assert policy_bytes(folder) == policy_bytes(tmp_path / "whole")
+    assert again.policy.equation == whole.policy.equation
+    returns = [[e["training_return"] for e in t.episodes] for t in (whole, again)]
+    assert returns[0] == returns[1]
+
+
+def test_an_interruption_goes_on_to_the_same_bits(tmp_path):
+    ell0.train(PENDULUM, **SHORT, folder=tmp_path / "whole")
+
+    def interrupted(kind, task, number, note):
+        if kind == "reached" and number == 20:
+            raise KeyboardInterrupt
+
+    for progress in (interrupted, lambda kind, *_: kind != "reached"):
+        folder = tmp_path / "stopped"
+        settings = {**SHORT, "progress": progress}
+        with pytest.raises(KeyboardInterrupt):
+            ell0.train(PENDULUM, **settings, folder=folder, replace=True)
+        ell0.train(PENDULUM, folder=folder, resume=True, progress=False)
+        assert policy_bytes(folder) == policy_bytes(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "words"),
+    [
+        ("nan", ValueError, "y.*NaN"),
+        ("shape", ValueError, "an observation has 2 numbers; the observation space has 4"),
+        ("old", ValueError, "step of Mass must give five things"),
+    ],
+)
+def test_what_a_world_does_wrong_is_said(wrong, error, words):
+    with pytest.raises(error, match=words):
+        ell0.train(Mass(wrong=wrong), "polynomial(1)", episodes=2, progress=False)
+
+
+def test_a_world_that_cannot_begin():
+    class Broken(Mass):
+        def reset(self, *, seed=None, options=None):
+            raise OSError("no device")
+
+    with pytest.raises(OSError, match="no device"):
+        ell0.train(Broken, episodes=1, progress=False)
+
+
+class Strange(Mass):
+    def __init__(self, **spaces):
+        super().__init__()
+        self.__dict__.update(spaces)
+
+
+@pytest.mark.parametrize(
+    ("env", "words"),
+    [
+        ("CartPole-v1", r"the actions of CartPole-v1 are Discrete\(2\): .*Box"),
+        (Strange(observation_space=Dict(x=Discrete(2))), "the observations of Strange are Dict"),
+        (Strange(action_space=Box(0, 3, (1,), np.int64)), "boxes of floats"),
+        (Strange(observation_names=["x"]), "4 names are needed"),
+        (Strange(observation_names=["x", "x", "y", "z"]), "x"),
+        ("NoSuchThing-v3", "there is no world `NoSuchThing-v3`.*pendulum"),
+        ("pendulum(lenght=1)", "did you mean `length`"),
+        (gymnasium.make_vec("Pendulum-v1", num_envs=2), "many worlds at once"),
+    ],
+)
+def test_what_cannot_be_trained_in_is_said(env, words):
+    with pytest.raises(ValueError, match=words):
+        ell0.train(env, episodes=1, progress=False)
+
+
+def test_other_mistakes(tmp_path):
+    with pytest.raises(TypeError, match="give the name of a world"):
+        ell0.train(3)
+    with pytest.raises(ValueError, match="folder"):
+        ell0.train(PENDULUM, resume=True)
+    with pytest.raises(ValueError, match="names of its own"):
+        ell0.train(PENDULUM, action_names=["u"])
+    for name, value in {"episodes": -1, "seed": 0.5, "penalty": "l3", "lambda_": np.nan}.items():
+        with pytest.raises(ValueError, match=f"{name} = .* is not allowed"):
+            ell0.train(PENDULUM, **{name: value})
+    with pytest.raises(ValueError, match="polynomal"):
+        ell0.train(PENDULUM, "polynomal(3)")
+    with pytest.raises(ValueError, match="holds no run to go on with"):
+        ell0.train(PENDULUM, folder=tmp_path / "nothing", resume=True)
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(FileExistsError):
+        ell0.train(PENDULUM, episodes=1, folder=tmp_path)
+
+
+def test_policies_are_saved_copied_and_exported(tmp_path):
+    policy = ell0.train(PENDULUM, episodes=2, progress=False).policy
+    seen = np.random.default_rng(0).normal(size=(9, 3)).astype(np.float32)
+    policy.save(tmp_path / "p.safetensors")
+    for other in (ell0.Policy.load(tmp_path / "p.safetensors"), pickle.loads(pickle.dumps(policy))):
+        assert other(seen).tobytes() == policy(seen).tobytes()
+        assert other.equation == policy.equation == str(policy)
+    policy.save(tmp_path / "p.json")
+    assert json.loads((tmp_path / "p.json").read_text())["format"] == "ell0-model"
+    np.testing.assert_allclose(policy.law.predict(seen), policy(seen), rtol=1e-4, atol=1e-6)
+    assert all(file.exists() for file in policy.export("c", tmp_path / "c"))
+
+
+def test_whatever_acts_is_measured_alike(tmp_path):
+    law = "2*tanh(-9.48*cos_theta*sin_theta - 2.38*cos_theta*theta_dot)"
+
+    def rows(seen):
+        c, s, v = seen.T.astype(float)
+        return 2 * np.tanh(-9.48 * c * s - 2.38 * c * v)[:, None]
+
+    class Model:
+        def predict(self, observation, deterministic=False):
+            return rows(observation), None
+
+    (tmp_path / "law.json").write_text(
+        json.dumps(
+            {
+                "format": "ell0-model",
+                "version": 1,
+                "inputs": ["cos_theta", "sin_theta", "theta_dot"],
+                "dynamics": "regression",
+                "equations": [{"target": "torque", "expression": law}],
+            }
+        )
+    )
+    world = "pendulum(g=9.81, limit=30)"
+    text = ell0.evaluate(world, law)
+    assert text["episodes"] == 2000 and text["situations"] == [] and text["ci95"] > 0
+    assert ell0.evaluate(world, f"torque = {law}") == text
+    assert ell0.evaluate(world, tmp_path / "law.json") == text
+    batches = ell0.evaluate(world, rows, vectorized=True)
+    assert batches["return"] == pytest.approx(text["return"], abs=1e-6)
+    assert ell0.evaluate(world, Model()) == batches
+    single = ell0.evaluate("heat(limit=5)", lambda seen: np.zeros(8))
+    assert single["situations"][0]["episodes"] > 0 and single["return"] < 0
+
+
+def test_policies_that_cannot_act():
+    with pytest.raises(TypeError, match="give a policy or law"):
+        ell0.evaluate(PENDULUM, 3)
+    with pytest.raises(ValueError, match="1 actions each are needed"):
+        ell0.evaluate(PENDULUM, lambda seen: np.zeros((len(seen), 2)), vectorized=True)
+    with pytest.raises(ZeroDivisionError):
+        ell0.evaluate(PENDULUM, lambda seen: 1 / 0)
+    with pytest.raises(ValueError, match="each law needs the name of its action"):
+        ell0.evaluate(Mass, "x")
+
+
+def test_a_policy_is_analysed_where_the_world_is_known(tmp_path):
+    settings = {"episodes": 1, "worlds": 1, "progress": False}
+    policy = ell0.train("heat(limit=5)", "tied(polynomial(1))", **settings).policy
+    found = policy.analyze(folder=tmp_path / "page")
+    assert found["environment"].startswith("heat(") and len(found["actions"]) == 8
+    assert (tmp_path / "page/report.html").exists()
+    assert policy.shared_law is not None and "\n" not in policy.equation
+    with pytest.raises(ValueError, match="not known in closed form"):
+        policy.analyze(Mass)
