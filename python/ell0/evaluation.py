@@ -118,21 +118,4 @@ def _read(policy: str | os.PathLike[str], place: Place) -> _ell0.Policy | _ell0.
 def _law(text: str, place: Place) -> _ell0.Equations:
     """The law of each action; the name of the only one may be left out."""
     inputs, outputs = ([c[0] for c in s] for s in (place.world.observation, place.world.action))
-    equations = []
-    for part in filter(str.strip, text.replace("\n", ";").split(";")):
-        target, equals, expression = part.rpartition("=")
-        if not equals and len(outputs) > 1:
-            raise ValueError(
-                f"each law needs the name of its action, for example {outputs[0]} = …; {part} has"
-                " none"
-            )
-        target = target.strip().strip("`") if equals else outputs[0]
-        equations.append({"target": target, "expression": expression.strip()})
-    model = {
-        "format": "ell0-model",
-        "version": 1,
-        "inputs": inputs,
-        "dynamics": "regression",
-        "equations": equations,
-    }
-    return _ell0.Equations.from_json(json.dumps(model))
+    return _ell0.Equations.of_policy(text, inputs, outputs)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -234,16 +233,10 @@ class Policy:
         return cls(_ell0.Policy.read(path), Path(path).stem)
 
     def __getstate__(self) -> dict[str, Any]:
-        with TemporaryDirectory() as folder:
-            file = Path(folder) / "policy.safetensors"
-            self._policy.save(file)
-            return {**self.__dict__, "_policy": file.read_bytes()}
+        return {**self.__dict__, "_policy": self._policy.to_bytes()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        with TemporaryDirectory() as folder:
-            file = Path(folder) / "policy.safetensors"
-            file.write_bytes(state["_policy"])
-            self.__dict__.update(state, _policy=_ell0.Policy.read(file))
+        self.__dict__.update(state, _policy=_ell0.Policy.from_bytes(state["_policy"]))
 
 
 def closed(equations: _ell0.Equations | None) -> ClosedForm | None:

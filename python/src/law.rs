@@ -196,6 +196,13 @@ impl Equations {
         Ok(Equations::new(Model::from_json(text).map_err(raised)?))
     }
 
+    /// A policy as text, in the observations of a world; several actions as `a = …; b = …`.
+    #[staticmethod]
+    fn of_policy(text: &str, observations: Vec<String>, actions: Vec<String>) -> PyResult<Self> {
+        let model = ell0_control::policy::policy_from_text(text, &observations, &actions);
+        Ok(Equations::new(model.map_err(raised)?))
+    }
+
     /// Of a `model.json`, or of the folder of a fit.
     #[staticmethod]
     fn read(path: PathBuf) -> PyResult<Self> {

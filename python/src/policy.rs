@@ -11,7 +11,7 @@ use ell0_run::{
     measure, optimum,
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
-use pyo3::{exceptions::PyValueError, prelude::*};
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
 
 use crate::{
     error::{raised, unread},
@@ -48,6 +48,17 @@ impl Policy {
 
     fn save(&self, path: PathBuf) -> PyResult<()> {
         self.actor.save(path).map_err(raised)
+    }
+
+    /// The bytes of its file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.actor.to_bytes().map_err(raised)?))
+    }
+
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        let actor = Actor::from_bytes(bytes, "the bytes of a policy").map_err(raised)?;
+        Ok(Policy { actor })
     }
 
     /// What it is: the text of its kind.
