@@ -166,6 +166,10 @@ class Law(Working):
         settings = _settings.of_fit(self, given.roles)
         with watching(progress) as callback:
             found = _ell0.fit(settings, given.tables, callback)
+        return self._of(found)
+
+    def _of(self, found: _ell0.Found) -> Law:
+        """The law that was found."""
         self._found, self._told = found, None
         self._take(found.model())
         return self
@@ -238,10 +242,7 @@ class Law(Working):
     def read(cls, folder: str | os.PathLike[str]) -> Law:
         """Reads the folder of a fit, with all that was found."""
         found = _ell0.Found.read(os.fspath(folder))
-        law = cls(**_settings.read(found.settings()))
-        law._found = found
-        law._take(found.model())
-        return law
+        return cls(**_settings.read(found.settings()))._of(found)
 
     def __getstate__(self) -> dict[str, Any]:
         # Figures and pages can be had again by another fit, so words and numbers are enough.
