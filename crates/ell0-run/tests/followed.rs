@@ -162,8 +162,9 @@ fn statistics_have_no_pictures_of_measurements() {
     let folder = tempfile::tempdir().expect("a folder");
     let table = oscillator(0.0);
     let mut csv = String::from("t,x,v\n");
-    for k in 0..table.columns()[0].len() {
-        let cells: Vec<String> = table.columns().iter().map(|c| c[k].to_string()).collect();
+    let columns = table.columns();
+    for k in 0..columns[0].len() {
+        let cells: Vec<String> = columns.iter().map(|c| c[k].to_string()).collect();
         csv += &(cells.join(",") + "\n");
     }
     let (data, part) = (

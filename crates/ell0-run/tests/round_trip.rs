@@ -119,8 +119,9 @@ fn a_fit_from_memory_is_that_from_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let table = oscillator();
     let mut csv = table.names().join(",") + "\n";
-    for row in 0..table.columns()[0].len() {
-        let cells = table.columns().iter().map(|c| c[row].to_string());
+    let columns = table.columns();
+    for row in 0..columns[0].len() {
+        let cells = columns.iter().map(|c| c[row].to_string());
         csv += &(cells.collect::<Vec<_>>().join(",") + "\n");
     }
     let file = folder.path().join("oscillator.csv");

@@ -45,7 +45,7 @@ impl Target for Parquet {
         let mut names = table.names().to_vec();
         names.extend(["n".into(), "flag".into()]);
         let mut writer = TableWriter::create(&path, &names)?;
-        let numbers = table.columns().iter().cloned().map(Values::Number);
+        let numbers = table.columns().into_iter().map(Values::Number);
         let mut columns: Vec<Values> = numbers.collect();
         columns.push(Values::Integer((0..8).collect()));
         columns.push(Values::Flag((0..8).map(|k| k % 3 == 0).collect()));

@@ -30,8 +30,9 @@ pub fn oscillator(rows: u32) -> Frame {
 /// A table as CSV.
 pub fn csv_of(table: &Frame) -> String {
     let mut csv = table.names().join(",") + "\n";
-    for row in 0..table.columns()[0].len() {
-        let cells = table.columns().iter().map(|c| c[row].to_string());
+    let columns = table.columns();
+    for row in 0..columns[0].len() {
+        let cells = columns.iter().map(|c| c[row].to_string());
         csv += &(cells.collect::<Vec<_>>().join(",") + "\n");
     }
     csv
