@@ -16,7 +16,8 @@ class Statistics:
     """Statistics of rows, however many, from which laws are found without the rows.
 
     They are small, can be pickled and merged, and the law of the merged ones is that of all the
-    data at once. Rows of one experiment belong into one `update`: nothing is differenced across two.
+    data at once. Rows of one experiment belong into one `update`: nothing is differenced across
+    two.
 
     Parameters
     ----------
