@@ -10,15 +10,15 @@ use ell0::{
     features::Library,
 };
 use ell0_run::{
-    Discovery, ExportSettings, Exportable, FitSettings, Place, Recording, ScoreSettings,
-    Unfollowed, analyze_law, read_model,
+    Discovery, Exportable, FitSettings, Place, Recording, ScoreSettings, Unfollowed, analyze_law,
+    read_model,
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
 use crate::{
     error::{raised, unread},
-    long,
+    export, long,
     tables::{Tables, frames},
 };
 
@@ -370,14 +370,8 @@ impl Equations {
         float: bool,
         replace: bool,
     ) -> PyResult<Vec<PathBuf>> {
-        let settings = ExportSettings {
-            format: format.parse().map_err(raised::<ell0::Error>)?,
-            name,
-            float,
-            replace,
-        };
-        let exported = settings.run(&Exportable::Equations(self.model.clone()), folder);
-        Ok(exported.map_err(raised)?.files)
+        let what = Exportable::Equations(self.model.clone());
+        export::write(&what, format, folder, name, float, replace)
     }
 
     /// Fixed points, predictability and, with held-out trajectories, how long predictions are valid: JSON. With a folder, its page is left there.

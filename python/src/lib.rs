@@ -1,6 +1,7 @@
 //! The Python package `ell0`: what is compiled of it. Every call is one of `ell0-run`; there is no method of its own here.
 
 mod error;
+mod export;
 mod law;
 mod long;
 mod network;

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use ell0_run::{ExportSettings, Exportable, NetworkSettings, SparseNetwork as Trained};
+use ell0_run::{Exportable, NetworkSettings, SparseNetwork as Trained};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
 
 use crate::{
     error::{raised, unread},
-    long,
+    export, long,
 };
 
 pub fn register(module: &Bound<PyModule>) -> PyResult<()> {
@@ -132,13 +132,7 @@ impl SparseNetwork {
         float: bool,
         replace: bool,
     ) -> PyResult<Vec<PathBuf>> {
-        let settings = ExportSettings {
-            format: format.parse().map_err(raised::<ell0::Error>)?,
-            name,
-            float,
-            replace,
-        };
         let what = Exportable::Network(self.network.exportable().map_err(raised)?);
-        Ok(settings.run(&what, folder).map_err(raised)?.files)
+        export::write(&what, format, folder, name, float, replace)
     }
 }

@@ -7,14 +7,15 @@ use ell0_control::{
     policy::{LawPolicy, Policy as Acts},
 };
 use ell0_run::{
-    ExportSettings, Exportable, Place, Site, TrainPlan, TrainSettings, TrainingRun, analyze_policy,
-    measure, optimum,
+    Exportable, Place, Site, TrainPlan, TrainSettings, TrainingRun, analyze_policy, measure,
+    optimum,
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
 
 use crate::{
     error::{raised, unread},
+    export,
     law::Equations,
     long,
     outside::{Callable, Raised},
@@ -133,14 +134,8 @@ impl Policy {
         float: bool,
         replace: bool,
     ) -> PyResult<Vec<PathBuf>> {
-        let settings = ExportSettings {
-            format: format.parse().map_err(raised::<ell0::Error>)?,
-            name,
-            float,
-            replace,
-        };
         let what = Exportable::of_actor(&self.actor).map_err(raised)?;
-        Ok(settings.run(&what, folder).map_err(raised)?.files)
+        export::write(&what, format, folder, name, float, replace)
     }
 }
 
