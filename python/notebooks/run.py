@@ -28,6 +28,7 @@ def run(notebook: nbformat.NotebookNode, folder: str) -> None:
         timeout=300,
         extra_arguments=["--log-level=ERROR"],
         record_timing=False,
+        coalesce_streams=True,
         resources={"metadata": {"path": folder}},
     )
     client.execute()
