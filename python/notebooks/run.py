@@ -34,15 +34,17 @@ def run(notebook: nbformat.NotebookNode, folder: str) -> None:
     client.execute()
 
 
+def warned(notebook: nbformat.NotebookNode) -> bool:
+    """Whether something was written where warnings go."""
+    outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
+    return any(output.get("name") == "stderr" for output in outputs)
+
+
 def plain(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """Without what changes from machine to machine."""
     notebook.metadata.clear()
-    notebook.metadata["kernelspec"] = {
-        "display_name": "Python 3",
-        "language": "python",
-        "name": "python3",
-    }
-    notebook.metadata["language_info"] = {"name": "python"}
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook.metadata.update(kernelspec=kernel, language_info={"name": "python"})
     for number, cell in enumerate(notebook.cells):
         cell.metadata.clear()
         cell["id"] = f"cell-{number}"
@@ -64,12 +66,12 @@ def main() -> int:
             os.environ["IPYTHONDIR"] = folder
             try:
                 run(notebook, folder)
-                said = "ok"
+                said = "ok, with warnings" if warned(notebook) else "ok"
             except CellExecutionError as error:
                 print(error, file=sys.stderr)
                 said, failed = "FAILED", True
         print(f"{path.name:<20} {time.perf_counter() - begin:5.1f} s  {said}", flush=True)
-        if given.write and said == "ok":
+        if given.write and said != "FAILED":
             nbformat.write(plain(notebook), path)
     return int(failed)
 
