@@ -75,7 +75,13 @@ impl Screen {
         if !fits || terms > MOST_TERMS || rows < enough {
             return Ok(None);
         }
-        let column = |k: usize| values().map(|row| row[k]).collect::<Vec<f64>>();
+        let column = |k: usize| {
+            let mut column = Vec::with_capacity(rows);
+            for piece in pieces {
+                column.extend(piece.values.chunks_exact(width).map(|row| row[k]));
+            }
+            column
+        };
         let inputs: Vec<Vec<f64>> = (0..n).map(column).collect();
         let phi = features.evaluate(&inputs.concat())?;
         if phi.iter().any(|v| !v.is_finite()) {
@@ -83,26 +89,28 @@ impl Screen {
         }
         let allowed = question.allowed()?;
         let mut found = Vec::new();
+        // The first fits are to all rows: one pass over them serves all targets.
+        let mut whole = Statistics::new(features.names().to_vec(), question.targets.clone())?;
+        whole.push(&phi, &(n..width).flat_map(column).collect::<Vec<_>>(), rows)?;
         for (k, allowed) in allowed.iter().enumerate() {
-            match Usual::new(&features, &phi, column(n + k), allowed)? {
+            match Usual::new(&whole, k, &phi, column(n + k), allowed)? {
                 Some(usual) => found.push(usual),
                 None => return Ok(None),
             }
         }
         let spreads: Vec<f64> = inputs.iter().map(|x| spread(x)).collect();
-        let near = values().flat_map(|row| {
-            let scaled = row.iter().zip(&spreads);
-            scaled.map(|(x, spread)| x / spread).collect::<Vec<f64>>()
-        });
+        let mut near = Vec::with_capacity(rows * n);
+        for row in values() {
+            near.extend(row.iter().zip(&spreads).map(|(x, spread)| x / spread));
+        }
         let mut screen = Screen {
-            near: near.collect(),
+            near,
             spreads,
             features,
             targets: found,
             found: false,
         };
-        let rows: Vec<Vec<f64>> = values().map(<[f64]>::to_vec).collect();
-        screen.found = rows.iter().enumerate().any(|(row, values)| {
+        screen.found = values().enumerate().any(|(row, values)| {
             let far = |usual: &Usual| usual.off[row] * usual.deviation > usual.limit;
             let mut far = screen.targets.iter().filter(|u| far(u));
             far.any(|usual| screen.is_alone(usual, &values[..n]))
@@ -182,7 +190,8 @@ impl Screen {
 impl Usual {
     /// A fit to the rows of a sample that those far off do not pull away; none if there is no such fit.
     fn new(
-        features: &Features,
+        whole: &Statistics,
+        index: usize,
         phi: &[f64],
         target: Vec<f64>,
         allowed: &[usize],
@@ -191,13 +200,19 @@ impl Usual {
         let least = HARMFUL * spread(&target);
         let mut kept: Vec<usize> = (0..rows).collect();
         for _ in 0..ROUNDS {
-            let column = |values: &[f64]| kept.iter().map(|k| values[*k]).collect::<Vec<f64>>();
-            let own: Vec<f64> = phi.chunks_exact(rows).flat_map(column).collect();
-            let mut statistics = Statistics::new(features.names().to_vec(), vec!["y".into()])?;
-            statistics.push(&own, &column(&target), kept.len())?;
             let config = PathConfig::default();
             let supports = vec![allowed.to_vec()];
-            let Ok(path) = Path::of_supports(&statistics, &[0], &[], &config, supports) else {
+            let path = if kept.len() == rows {
+                Path::of_supports(whole, &[index], &[], &config, supports)
+            } else {
+                let column = |values: &[f64]| kept.iter().map(|k| values[*k]).collect::<Vec<f64>>();
+                let own: Vec<f64> = phi.chunks_exact(rows).flat_map(column).collect();
+                let names = whole.features().to_vec();
+                let mut statistics = Statistics::new(names, vec!["y".into()])?;
+                statistics.push(&own, &column(&target), kept.len())?;
+                Path::of_supports(&statistics, &[0], &[], &config, supports)
+            };
+            let Ok(path) = path else {
                 return Ok(None);
             };
             let Some(line) = path.lines().last() else {

@@ -1,5 +1,7 @@
 //! Terms outside of a library, for what a law of it leaves.
 
+use std::collections::HashSet;
+
 use ell0::{
     features::{Factor, Features, Function, Library, Term},
     likelihood::Candidates,
@@ -14,15 +16,9 @@ const MOST: usize = 600;
 /// A term larger than this somewhere is none that a law of these data could have.
 pub(super) const LARGEST: f64 = 1e9;
 
-/// The terms of a library, in their order, and then at most so many others: the usual functions of each of the first `inputs` inputs, higher powers and products; those that are sound.
-pub(super) fn others(
-    features: &Features,
-    inputs: usize,
-    most: usize,
-    is_sound: impl Fn(&Term) -> bool,
-) -> Result<Features> {
+/// Terms that a library has not: the usual functions of each of the first `inputs` inputs, higher powers and products.
+pub(super) fn others(features: &Features, inputs: usize) -> Result<Vec<Term>> {
     let names = features.inputs();
-    let mut terms = features.terms().to_vec();
     let mut more = Vec::new();
     // A variable of its own first: time, where there is one.
     for input in inputs..names.len() {
@@ -54,16 +50,9 @@ pub(super) fn others(
             );
         }
     }
-    let most = terms.len() + most;
-    for term in more {
-        if terms.len() == most {
-            break;
-        }
-        if !terms.contains(&term) && is_sound(&term) {
-            terms.push(term);
-        }
-    }
-    Ok(Features::from_terms(names.to_vec(), terms)?)
+    let mut known: HashSet<Term> = features.terms().iter().cloned().collect();
+    more.retain(|term| known.insert(term.clone()));
+    Ok(more)
 }
 
 /// The terms of a library and others, for a law of states over time.
@@ -82,7 +71,10 @@ impl Outside {
         let name = ["t", "time", "the time"].into_iter().find(free);
         inputs.push(name.unwrap_or("time since the beginning").into());
         let with_time = Features::from_terms(inputs, features.terms().to_vec())?;
-        let extended = others(&with_time, time, MOST, |term| is_sound(term, measured))?;
+        let others = others(&with_time, time)?.into_iter();
+        let sound = others.filter(|term| is_sound(term, measured)).take(MOST);
+        let terms = features.terms().iter().cloned().chain(sound).collect();
+        let extended = Features::from_terms(with_time.inputs().to_vec(), terms)?;
         let n = measured.states;
         let room = MOST / n.max(1);
         let added: Vec<usize> = (features.len()..extended.len()).take(room).collect();

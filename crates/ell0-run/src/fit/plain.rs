@@ -1,9 +1,9 @@
 //! Laws of rows that stand by themselves (regressions, laws of the next row, rates of change that are columns) by the Gaussian likelihood of their targets.
 
 use ell0::{
-    dictionary::{Path, PathConfig, Statistics, price_of_choice, standard_errors},
+    dictionary::{Path, PathConfig, Statistics, neighbours, price_of_choice, standard_errors},
     equation::Dynamics,
-    features::Features,
+    features::{Features, Term},
     likelihood::{Change, alternatives, probabilities},
 };
 use ell0_data::{derivative::Derivative, evidence::Evidence, windows::Piece};
@@ -13,7 +13,7 @@ use super::{
     judgement::{Alternative, Judged, Pattern, Verdict},
     laws::Laws,
     material::NEGLIGIBLE,
-    outside::others,
+    outside::{LARGEST, others},
 };
 use crate::error::{Error, Result};
 
@@ -40,7 +40,8 @@ pub(super) fn judge(
     search: bool,
 ) -> Result<Judgement> {
     let (all, features) = (&material.all, &material.features);
-    let samples = Rows::new(evidence, features)?;
+    // Only laws that leave something are looked at for what they lack.
+    let mut samples: Option<Rows> = None;
     let mut judgement = Judgement {
         windows: 0,
         rows: 0,
@@ -110,7 +111,13 @@ pub(super) fn judge(
         let r2 = held_out.filter(|_| spread > 0.0).map(|e| 1.0 - e / spread);
         let noise_left = (left / spread.max(f64::MIN_POSITIVE)).sqrt();
         let pattern = match noise_left > ALL {
-            true => samples.pattern(target, &support)?,
+            true => {
+                if samples.is_none() {
+                    samples = Some(Rows::new(evidence, features)?);
+                }
+                let samples = samples.as_ref().map(|s| s.pattern(target, &support));
+                samples.transpose()?.flatten()
+            }
             false => None,
         };
         judgement.equations.push(Judged {
@@ -132,8 +139,13 @@ pub(super) fn judge(
 /// Mean square of a target about its mean; about 0, if the library has no constant.
 fn spread(all: &Statistics, target: usize) -> Result<f64> {
     let constant = all.features().iter().position(|name| name == "1");
-    let support = constant.into_iter().collect();
-    let path = Path::of_supports(all, &[target], &[], &PathConfig::default(), vec![support])?;
+    error_of(all, target, &constant.into_iter().collect::<Vec<_>>())
+}
+
+/// Mean squared error of the law of a target with these terms.
+fn error_of(statistics: &Statistics, target: usize, support: &[usize]) -> Result<f64> {
+    let (config, supports) = (PathConfig::default(), vec![support.to_vec()]);
+    let path = Path::of_supports(statistics, &[target], &[], &config, supports)?;
     let line = path.lines().last();
     Ok(line.map_or(0.0, |line| line.train_error))
 }
@@ -169,21 +181,32 @@ impl Rows {
                 y.iter_mut().zip(after).for_each(|(y, v)| y.push(*v));
             }
         }
-        let extended = others(features, n, OTHERS, |term| {
-            let rows = x.first().map_or(0, Vec::len);
-            let mut row = vec![0.0; n + 1];
-            (0..rows).all(|k| {
-                row.iter_mut().zip(&x).for_each(|(out, x)| *out = x[k]);
-                term.apply(&row).abs() < super::outside::LARGEST
-            })
-        })?;
-        // Time is no input here.
+        // More than are wanted, since some of them may be huge or have no value somewhere.
+        let terms: Vec<Term> = others(features, n)?.into_iter().take(2 * OTHERS).collect();
         let library = features.len();
-        let names = extended.names().to_vec();
-        let mut statistics = Statistics::new(names, first.targets.clone())?;
+        let terms = features.terms().iter().cloned().chain(terms).collect();
+        let extended = Features::from_terms(features.inputs().to_vec(), terms)?;
         let rows = x.first().map_or(0, Vec::len);
+        let mut phi = match rows {
+            0 => Vec::new(),
+            _ => extended.evaluate(&x.concat())?,
+        };
+        let sound = |j: &usize| {
+            let column = phi.get(j * rows..(j + 1) * rows).unwrap_or_default();
+            column.iter().all(|value| value.abs() < LARGEST)
+        };
+        let sound: Vec<usize> = (library..extended.len())
+            .filter(sound)
+            .take(OTHERS)
+            .collect();
+        for (place, j) in sound.iter().enumerate() {
+            phi.copy_within(j * rows..(j + 1) * rows, (library + place) * rows);
+        }
+        phi.truncate((library + sound.len()) * rows);
+        let kept = (0..library).chain(sound);
+        let names = kept.map(|j| extended.names()[j].clone()).collect();
+        let mut statistics = Statistics::new(names, first.targets.clone())?;
         if rows > 0 {
-            let phi = extended.evaluate(&x.concat())?;
             statistics.push(&phi, &y.concat(), rows)?;
         }
         Ok(Rows {
@@ -199,18 +222,20 @@ impl Rows {
         if rows <= support.len() as f64 + 2.0 {
             return Ok(None);
         }
-        let error = |support: Vec<usize>| -> Result<f64> {
-            let config = PathConfig::default();
-            let path = Path::of_supports(&self.statistics, &[target], &[], &config, vec![support])?;
-            Ok(path.lines().last().map_or(0.0, |l| l.train_error))
-        };
-        let before = error(support.to_vec())?;
+        let before = error_of(&self.statistics, target, support)?;
         if before <= 0.0 {
             return Ok(None);
         }
         let mut best: Option<Pattern> = None;
-        for j in self.library..names.len() {
-            let after = error(support.iter().copied().chain([j]).collect())?;
+        // With too few rows there are none.
+        for change in neighbours(&self.statistics, target, support).unwrap_or_default() {
+            let (Some(j), None) = (change.added, change.dropped) else {
+                continue;
+            };
+            if j < self.library {
+                continue;
+            }
+            let after = change.error;
             let share = 1.0 - after / before;
             let gain = -rows * (after / before).max(1e-300).ln();
             let price = rows.ln() + 2.0 * ((names.len() - self.library) as f64).ln();
