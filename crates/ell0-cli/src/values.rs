@@ -56,6 +56,19 @@ pub fn library(text: &str) -> Result<LibraryOf, Box<dyn Error + Send + Sync>> {
     Ok(LibraryOf { equations, library })
 }
 
+/// The name of a setting and its value: what JSON reads as a number, a truth value or a list is one, everything else a word.
+pub fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
+    let Some((name, value)) = text.split_once('=') else {
+        return Err("expected a name and a value, for example hold=10".into());
+    };
+    let (name, value) = (name.trim(), value.trim());
+    let word = |_| serde_json::Value::from(value);
+    Ok((
+        name.into(),
+        serde_json::from_str(value).unwrap_or_else(word),
+    ))
+}
+
 /// Names and their values in one option.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named<T>(Vec<(String, T)>);

@@ -66,7 +66,7 @@ pub enum Error {
     },
     /// A world that breaks down.
     #[error(
-        "{} gave {} {value} in step {step} of episode {episode}: it must be written, and finite; nothing of this episode is kept",
+        "{} gave {} {value} in step {step} of episode {episode}: it must be given, and finite; nothing of this episode is kept",
         told(environment),
         told(what)
     )]

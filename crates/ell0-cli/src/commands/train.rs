@@ -74,11 +74,14 @@ pub struct Train {
     /// The settings of the published code and what it gets wrong, for comparison
     #[arg(long, conflicts_with_all = ["algorithm", "terms", "fine_tune"])]
     reference: bool,
+    /// Another setting of training by its name in config.toml, as in hold=10, exploration=0.3 or agent.discount=0.98; may be given several times
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = crate::values::setting)]
+    finer: Vec<(String, serde_json::Value)>,
     /// Folder of the run [default: one in runs/ named after environment, policy and seed]
     #[arg(long)]
     out: Option<PathBuf>,
     /// Go on with the run in the folder of --out, as it was begun
-    #[arg(long, requires = "out", conflicts_with_all = ["force", "policy", "algorithm", "episodes", "worlds", "updates", "seeds", "seed", "lambda", "penalty", "terms", "fine_tune", "exchange", "reference"])]
+    #[arg(long, requires = "out", conflicts_with_all = ["force", "policy", "algorithm", "episodes", "worlds", "updates", "seeds", "seed", "lambda", "penalty", "terms", "fine_tune", "exchange", "reference", "finer"])]
     resume: bool,
     /// Begin anew if the folder exists
     #[arg(long)]
@@ -115,6 +118,7 @@ impl Train {
             fine_tune: self.fine_tune,
             exchange: self.exchange,
             reference: self.reference,
+            finer: self.finer.iter().cloned().collect(),
         };
         Ok(plan.settings(&environment, make(&environment)?.as_ref())?)
     }

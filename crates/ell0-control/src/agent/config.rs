@@ -31,6 +31,7 @@ pub enum PenaltyKind {
 /// | `updates_after` | 50 | episodes without updates at the beginning |
 /// | `updates` | 200 | updates after each episode |
 /// | `exploration` | 0.1 | deviation of the noise on actions, relative to half their range |
+/// | `hold` | 1 | steps for which random actions and noise stay the same: where a goal is reached only by pushing for a while, more |
 /// | `lambda` | 1e-3 | price of an open gate, relative to the mean size of Q |
 /// | `lambda_from`, `lambda_full` | 100, 150 | episodes between which the price rises to its full value |
 /// | `relative_lambda` | yes | whether the price is relative to Q; no: as it stands |
@@ -53,6 +54,7 @@ pub struct TrainConfig {
     pub updates_after: u64,
     pub updates: u64,
     pub exploration: f64,
+    pub hold: u64,
     pub lambda: f64,
     pub lambda_from: u64,
     pub lambda_full: u64,
@@ -77,6 +79,7 @@ impl Default for TrainConfig {
             updates_after: 50,
             updates: 200,
             exploration: 0.1,
+            hold: 1,
             lambda: 1e-3,
             lambda_from: 100,
             lambda_full: 150,
@@ -112,22 +115,32 @@ impl TrainConfig {
         let worlds = (4000 / steps).clamp(4, 16);
         let updates = (worlds * steps / 4).clamp(100, 1000) as u64;
         TrainConfig {
+            episodes: 120,
+            random_episodes: 4,
+            updates_after: 4,
+            lambda_from: 48,
+            lambda_full: 84,
+            gates: NoisePer::Batch,
             worlds,
             updates,
-            ..usual.with_episodes(120)
+            ..usual
         }
     }
 
-    /// The same with another number of episodes: a thirtieth of them at random and without updates, prices from two fifths of them on.
+    /// The same with another number of episodes: what happens after so many of them happens after the same share of them. What comes before learning takes no longer in a long training than in the usual one.
     #[must_use]
     pub fn with_episodes(self, episodes: u64) -> Self {
+        let share = |count: u64| {
+            let share = u128::from(count) * u128::from(episodes) / u128::from(self.episodes.max(1));
+            u64::try_from(share).unwrap_or(u64::MAX)
+        };
+        let before = |count: u64| share(count).max(1).min(count);
         TrainConfig {
+            random_episodes: before(self.random_episodes),
+            updates_after: before(self.updates_after),
+            lambda_from: share(self.lambda_from),
+            lambda_full: share(self.lambda_full),
             episodes,
-            random_episodes: (episodes / 30).max(1),
-            updates_after: (episodes / 30).max(1),
-            lambda_from: 2 * episodes / 5,
-            lambda_full: 7 * episodes / 10,
-            gates: NoisePer::Batch,
             ..self
         }
     }
@@ -165,6 +178,8 @@ impl TrainConfig {
             let ok = value <= MOST;
             require_parameter(name, value as f64, ok, "at most 10,000,000")?;
         }
+        let hold = (1..=MOST).contains(&self.hold);
+        require_parameter("hold", self.hold as f64, hold, "from 1 to 10,000,000")?;
         let worlds = (1..=MOST_WORLDS).contains(&self.worlds);
         require_parameter("worlds", self.worlds as f64, worlds, "from 1 to 1000")
     }
@@ -173,6 +188,29 @@ impl TrainConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A short training explores, learns and pays in the same shares of it as the usual one; a long one does not explore for longer.
+    #[test]
+    fn another_number_of_episodes() {
+        let usual = TrainConfig::default();
+        assert_eq!(usual.clone().with_episodes(250), usual);
+        let parts = |c: &TrainConfig| {
+            (
+                c.random_episodes,
+                c.updates_after,
+                c.lambda_from,
+                c.lambda_full,
+            )
+        };
+        assert_eq!(parts(&usual.clone().with_episodes(50)), (5, 10, 20, 30));
+        assert_eq!(parts(&usual.clone().with_episodes(2)), (1, 1, 0, 1));
+        assert_eq!(
+            parts(&usual.clone().with_episodes(1000)),
+            (25, 50, 400, 600)
+        );
+        let most = usual.with_episodes(u64::MAX);
+        assert_eq!(parts(&most), (25, 50, u64::MAX / 5 * 2, u64::MAX / 5 * 3));
+    }
 
     /// As they stand in a file that people read.
     #[test]

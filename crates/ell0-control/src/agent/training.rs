@@ -144,6 +144,9 @@ impl Training {
             parameters: self.agent.policy_parameters(),
             space: &self.space,
             noise: (!random).then_some(self.config.exploration),
+            hold: self.config.hold,
+            time: 0,
+            drawn: Vec::new(),
         };
         let memories = &mut self.memories;
         memories.iter_mut().for_each(Experience::clear);

@@ -102,10 +102,11 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Training from its checkpoint, or from the beginning if there is none.
+    /// Training from its checkpoint, or from the beginning if there is none; `compared` is the world where policies are compared.
     fn begin<'f>(
         &'f self,
         world: &dyn Environment,
+        compared: &dyn Environment,
         folder: Option<&'f Path>,
         observer: &'f dyn Observer,
     ) -> Result<(Training, Option<Files<'f>>)> {
@@ -117,8 +118,13 @@ impl<'a> Job<'a> {
         let begun = Saver::exists(&stem);
         let stopwatch = Stopwatch::new(&stem, begun, observer);
         let (training, saver) = if begun {
-            Training::resume(&stem, config, world.copy())
-                .about(|| "not a checkpoint of this run; delete it to train the seed anew".into())?
+            let (mut training, saver) =
+                Training::resume(&stem, config, world.copy()).about(|| {
+                    "not a checkpoint of this run; delete it to train the seed anew".into()
+                })?;
+            // The comparison may be what failed.
+            compare(&mut training, compared)?;
+            (training, saver)
         } else {
             let training = Training::new(config, world.copy())?;
             let saver = Saver::create(&stem, &training)?;
@@ -153,8 +159,8 @@ impl<'a> Job<'a> {
             return Err(Error::Stopped { folder: None });
         }
         let (mut training, mut files) = match settings.as_published {
-            true => self.begin(&LimitEnds(world.copy()), folder, observer)?,
-            false => self.begin(world, folder, observer)?,
+            true => self.begin(&LimitEnds(world.copy()), world, folder, observer)?,
+            false => self.begin(world, world, folder, observer)?,
         };
         if let Some(metrics) = metrics {
             metrics.begin(&self.name, training.history().iter().map(|r| self.line(r)))?;
@@ -220,7 +226,6 @@ impl<'a> Job<'a> {
         metrics: Option<&Metrics<MetricLine>>,
         observer: &dyn Observer,
     ) -> Result<()> {
-        let starts = world.evaluation_starts();
         let mut saved = observer.now();
         while !training.is_over() {
             let record = match training.episode() {
@@ -240,9 +245,12 @@ impl<'a> Job<'a> {
                     return Err(error.into());
                 }
             };
-            if record.episode.is_multiple_of(EVALUATE_EVERY) || training.is_over() {
-                let result = evaluate(world, &training.actor(), &starts)?;
-                training.note_evaluation(result.mean);
+            if let Err(error) = compare(training, world) {
+                // What was learned does not depend on it.
+                if let Some(files) = files {
+                    files.save(training)?;
+                }
+                return Err(error);
             }
             let last = training.history().last().unwrap_or(&record);
             if let Some(files) = files.as_deref_mut() {
@@ -270,6 +278,19 @@ impl<'a> Job<'a> {
         }
         Ok(())
     }
+}
+
+/// Measures the policy where policies are compared, if its last episode is one of those after which that is done and it has not been.
+fn compare(training: &mut Training, world: &dyn Environment) -> Result<()> {
+    let Some(last) = training.history().last() else {
+        return Ok(());
+    };
+    let due = last.episode.is_multiple_of(EVALUATE_EVERY) || training.is_over();
+    if due && last.evaluation_return.is_none() {
+        let result = evaluate(world, &training.actor(), &world.evaluation_starts())?;
+        training.note_evaluation(result.mean);
+    }
+    Ok(())
 }
 
 /// How training stands, in a line.

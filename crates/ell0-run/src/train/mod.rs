@@ -2,6 +2,7 @@
 
 mod events;
 mod figures;
+mod finer;
 mod folder;
 mod job;
 mod page;

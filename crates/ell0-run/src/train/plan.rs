@@ -1,12 +1,15 @@
 //! What is usually said of a training, and the settings that follow from it.
 
+use std::collections::BTreeMap;
+
 use ell0_control::{
     agent::{ActorKind, AlgorithmConfig, PenaltyKind, TrainConfig},
     environment::Environment,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{AgentSettings, TrainSettings, file_word};
+use super::{AgentSettings, TrainSettings, file_word, finer::finer};
 use crate::error::Result;
 
 /// A training in the words of a user; everything else follows from the world.
@@ -24,6 +27,7 @@ use crate::error::Result;
 /// | `terms` | none | number of terms of each action |
 /// | `fine_tune`, `exchange` | no | what is done after training |
 /// | `reference` | no | the settings of the published code, and what it gets wrong |
+/// | `finer` | none | other settings of [`TrainConfig`] by their names, as `hold` or `agent.discount` |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs, reason = "the table above documents every field")]
@@ -41,6 +45,7 @@ pub struct TrainPlan {
     pub fine_tune: bool,
     pub exchange: bool,
     pub reference: bool,
+    pub finer: BTreeMap<String, Value>,
 }
 
 impl Default for TrainPlan {
@@ -59,6 +64,7 @@ impl Default for TrainPlan {
             fine_tune: false,
             exchange: false,
             reference: false,
+            finer: BTreeMap::new(),
         }
     }
 }
@@ -82,13 +88,7 @@ impl TrainPlan {
                 ..suited.clone()
             };
             if let Some(episodes) = self.episodes {
-                training = match suited == TrainConfig::default() {
-                    true => TrainConfig {
-                        episodes,
-                        ..training
-                    },
-                    false => training.with_episodes(episodes),
-                };
+                training = training.with_episodes(episodes);
             }
             if let Some(worlds) = self.worlds {
                 training.worlds = worlds;
@@ -99,6 +99,7 @@ impl TrainPlan {
             if let Some(updates) = self.updates {
                 training.updates = updates;
             }
+            training = finer(training, &self.finer)?;
             // A network without gates pays no price: it is trained once.
             let gated = policy.parse::<ActorKind>()?.pays();
             let prices = match self.lambda.as_slice() {
