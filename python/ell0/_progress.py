@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -43,7 +44,10 @@ class Bars:
 
     def _bar(self, task: str) -> Any:
         if task not in self.bars and time.monotonic() >= self.first:
-            tqdm: Any = import_module("tqdm.auto").tqdm
+            with warnings.catch_warnings():
+                # In a notebook without widgets it is a bar of text, and says so at length.
+                warnings.simplefilter("ignore")
+                tqdm: Any = import_module("tqdm.auto").tqdm
             steps = self.steps.get(task)
             self.bars[task] = tqdm(total=steps, desc=task.rstrip(":"), leave=False)
         return self.bars.get(task)

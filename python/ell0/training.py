@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,7 @@ def train(
     seed: int = 0,
     seeds: int = 1,
     algorithm: str = "td3",
+    settings: Mapping[str, Any] | None = None,
     folder: str | os.PathLike[str] | None = None,
     replace: bool = False,
     resume: bool = False,
@@ -119,7 +120,8 @@ def train(
         are trained side by side.
     episodes, updates, worlds : int, optional
         Episodes, updates after each, and worlds stepped side by side (so many episodes count as
-        one). By default 250, 200 and 1; for fields what suits them.
+        one). By default 250, 200 and 1; for fields what suits them. Of another number of episodes
+        the same share is random, and the price rises in the same share of them.
     lambda_ : float or list of float, optional
         The price of an open gate, relative to the size of Q; 0.001. Several are trained side by
         side.
@@ -134,6 +136,11 @@ def train(
         The first seed, and their number.
     algorithm : {"td3", "ddpg"}
         How it learns.
+    settings : dict, optional
+        Other settings of training by their names in `config.toml`: for example "hold" (steps for
+        which random actions and noise stay the same: more than 1 where a goal is reached only by
+        pushing for a while), "exploration", "random_episodes", "agent.discount" or
+        "agent.critic_hidden".
     folder : path, optional
         Where the run is kept, and saved every few seconds.
     replace : bool
@@ -180,6 +187,7 @@ def train(
         "seeds": _count("seeds", seeds),
         "seed": _count("seed", seed),
         "terms": _count("terms", terms),
+        "finer": _finer(settings or {}),
     }
     if penalty not in ("l0", "l1"):
         raise ValueError(f"penalty = {penalty!r} is not allowed: l0 or l1")
@@ -212,6 +220,22 @@ def _prices(prices: float | Sequence[float] | None) -> list[float]:
     if not np.isfinite(found).all():
         raise ValueError(f"lambda_ = {prices!r} is not allowed: it must be finite")
     return found
+
+
+def _finer(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by their names; a dictionary within stands for those behind its name and a dot."""
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            flat |= {f"{name}.{inner}": v for inner, v in _finer(value).items()}
+        else:
+            flat[str(name)] = np.asarray(value).tolist() if hasattr(value, "dtype") else value
+    for name, value in flat.items():
+        if not isinstance(value, (str, int, float, list, tuple, type(None))):
+            raise TypeError(f"settings[{name!r}] is {value!r}: give a number, text or a list")
+        if isinstance(value, float) and not np.isfinite(value):
+            raise ValueError(f"{name} = {value} is not allowed: it must be finite")
+    return flat
 
 
 def _note(error: Exception, folder: str | os.PathLike[str] | None) -> None:

@@ -1,6 +1,6 @@
 //! A world that is written in Python: anything with the interface of Gymnasium and boxes for spaces.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use ell0::rng::{Generator, Stream};
 use ell0_control::{
@@ -10,6 +10,7 @@ use ell0_control::{
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::{
     Bound, IntoPyObjectExt, Py, PyAny, PyErr, PyResult, Python,
+    exceptions::PyRuntimeError,
     types::{PyAnyMethods, PyDict, PyDictMethods, PyTuple, PyTypeMethods},
 };
 
@@ -19,11 +20,30 @@ pub type Raised = Arc<Mutex<Option<PyErr>>>;
 /// Random starts that policies are compared on: each has a world of its own, and those of Python are large and slow.
 const STARTS: u64 = 50;
 
+/// Where worlds come from. Those that nobody acts in any more are kept for the next who wants one: every episode begins with a `reset`, and making one may take long.
+struct Makers {
+    make: Py<PyAny>,
+    idle: Mutex<Vec<Py<PyAny>>>,
+}
+
+impl Makers {
+    fn idle(&self) -> MutexGuard<'_, Vec<Py<PyAny>>> {
+        self.idle.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn world(&self, py: Python) -> PyResult<Py<PyAny>> {
+        let idle = self.idle().pop();
+        idle.map_or_else(|| self.make.call0(py), Ok)
+    }
+}
+
 /// A world of Python.
 pub struct Outside {
-    /// Makes another world like it.
-    make: Arc<Py<PyAny>>,
-    world: Py<PyAny>,
+    makers: Arc<Makers>,
+    /// None for one that could not be made.
+    world: Option<Py<PyAny>>,
+    /// Whether it never raised anything.
+    sound: bool,
     text: String,
     observation: Space,
     action: Space,
@@ -42,10 +62,14 @@ impl Outside {
         action: Space,
         limit: Option<u32>,
     ) -> PyResult<Self> {
-        let world = make.call0(py)?;
+        let makers = Makers {
+            make,
+            idle: Mutex::default(),
+        };
         Ok(Outside {
-            make: Arc::new(make),
-            world,
+            world: Some(makers.world(py)?),
+            makers: Arc::new(makers),
+            sound: true,
             text,
             seen: vec![0.0; observation.len()],
             observation,
@@ -60,8 +84,14 @@ impl Outside {
         self.raised.clone()
     }
 
+    fn world<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
+        let world = self.world.as_ref().map(|world| world.bind(py));
+        world.ok_or_else(|| PyRuntimeError::new_err("the world could not be made"))
+    }
+
     /// Keeps the first exception; what it said.
-    fn keep(&self, py: Python, error: PyErr) -> String {
+    fn keep(&mut self, py: Python, error: PyErr) -> String {
+        self.sound = false;
         let reason = error.value(py).to_string();
         let kind = error.get_type(py).name().map(|n| n.to_string());
         let mut slot = self.raised.lock().unwrap_or_else(|e| e.into_inner());
@@ -98,10 +128,7 @@ impl Outside {
     fn begin(&mut self, py: Python, seed: u32) -> PyResult<()> {
         let options = PyDict::new(py);
         options.set_item("seed", seed)?;
-        let both = self
-            .world
-            .bind(py)
-            .call_method("reset", (), Some(&options))?;
+        let both = self.world(py)?.call_method("reset", (), Some(&options))?;
         let seen = both.get_item(0)?;
         self.look(py, &seen)
     }
@@ -113,7 +140,7 @@ impl Outside {
             .map(|(k, a)| self.action.clamp(k, *a))
             .collect();
         let action = PyArray1::from_vec(py, action);
-        let result = self.world.bind(py).call_method1("step", (action,))?;
+        let result = self.world(py)?.call_method1("step", (action,))?;
         let result = result.cast_into::<PyTuple>().map_err(PyErr::from)?;
         let seen = result.get_item(0)?;
         self.look(py, &seen)?;
@@ -155,34 +182,34 @@ impl Environment for Outside {
 
     fn step(&mut self, action: &[f64]) -> Result<Step> {
         Python::attach(|py| {
-            self.act(py, action).map_err(|e| Error::Outside {
-                environment: self.text.clone(),
-                reason: self.keep(py, e),
+            self.act(py, action).map_err(|e| {
+                let reason = self.keep(py, e);
+                Error::Outside {
+                    environment: self.text.clone(),
+                    reason,
+                }
             })
         })
     }
 
     fn copy(&self) -> Box<dyn Environment> {
-        Python::attach(|py| {
-            let world = match self.make.call0(py) {
-                Ok(world) => world,
-                Err(error) => {
-                    self.keep(py, error);
-                    // Told by the first look at it: a copy cannot fail.
-                    py.None()
-                }
-            };
-            Box::new(Outside {
-                make: self.make.clone(),
-                world,
-                text: self.text.clone(),
-                observation: self.observation.clone(),
-                action: self.action.clone(),
-                limit: self.limit,
-                seen: self.seen.clone(),
-                raised: self.raised.clone(),
-            })
-        })
+        let mut copy = Outside {
+            makers: self.makers.clone(),
+            world: None,
+            sound: true,
+            text: self.text.clone(),
+            observation: self.observation.clone(),
+            action: self.action.clone(),
+            limit: self.limit,
+            seen: self.seen.clone(),
+            raised: self.raised.clone(),
+        };
+        // What could not be made is told by the first look at it: a copy cannot fail.
+        Python::attach(|py| match self.makers.world(py) {
+            Ok(world) => copy.world = Some(world),
+            Err(error) => drop(copy.keep(py, error)),
+        });
+        Box::new(copy)
     }
 
     fn time_limit(&self) -> Option<u32> {
@@ -195,6 +222,14 @@ impl Environment for Outside {
 
     fn training_starts(&self, stream: &Stream, count: u64) -> Vec<Start> {
         Start::drawn(stream, count.min(STARTS))
+    }
+}
+
+impl Drop for Outside {
+    fn drop(&mut self) {
+        if let (true, Some(world)) = (self.sound, self.world.take()) {
+            self.makers.idle().push(world);
+        }
     }
 }
 

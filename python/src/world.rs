@@ -99,6 +99,9 @@ fn seen<'py>(py: Python<'py>, world: &dyn Environment) -> Bound<'py, PyArray1<f3
     PyArray1::from_vec(py, values)
 }
 
+/// Steps after which an episode is cut off in a world of Python's that says nothing of it.
+const USUAL_LIMIT: u32 = 1000;
+
 #[pymethods]
 impl World {
     /// The world that a text such as `pendulum(g=9.81)` names.
@@ -121,15 +124,11 @@ impl World {
         action: Components,
         limit: Option<u32>,
     ) -> PyResult<Self> {
+        let limit = limit.or(Some(USUAL_LIMIT));
         let world = Outside::new(py, make, text, space(observation), space(action), limit)?;
         let raised = Some(world.raised());
-        let limited: Box<dyn Environment> = match limit {
-            // It counts by itself.
-            Some(_) => Box::new(world),
-            None => Box::new(ell0_control::environment::TimeLimit::new(world, 1000)),
-        };
         Ok(World {
-            inner: Mutex::new((limited, Episodes::new(0))),
+            inner: Mutex::new((Box::new(world), Episodes::new(0))),
             raised,
         })
     }

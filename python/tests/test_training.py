@@ -134,17 +134,92 @@ def test_several_policies_prices_and_seeds():
 def test_an_exception_of_the_world_comes_out_and_nothing_is_lost(tmp_path):
     whole = ell0.train(Mass, "polynomial(1)", **SHORT, folder=tmp_path / "whole")
     folder = tmp_path / "broken"
+    reached = []
+    settings = {**SHORT, "progress": lambda kind, task, number, note: reached.append(number)}
     with pytest.raises(RuntimeError, match="the cable broke") as caught:
-        ell0.train(lambda: Mass(breaks_at=53), "polynomial(1)", **SHORT, folder=folder)
+        ell0.train(lambda: Mass(breaks_at=53), "polynomial(1)", **settings, folder=folder)
     assert any(
         "resume=True" in note for note in getattr(caught.value, "__notes__", ["resume=True"])
     )
-    assert len((folder / "checkpoints/seed0.jsonl").read_text().splitlines()) == 52
+    saved = (folder / "checkpoints/seed0.jsonl").read_text().splitlines()
+    assert 40 < len(saved) == max(n for n in reached[1:] if n is not None) < 53
     again = ell0.train(Mass, folder=folder, resume=True, progress=False)
     assert policy_bytes(folder) == policy_bytes(tmp_path / "whole")
     assert again.policy.equation == whole.policy.equation
     returns = [[e["training_return"] for e in t.episodes] for t in (whole, again)]
     assert returns[0] == returns[1]
+
+
+def test_an_exception_while_policies_are_compared_loses_nothing(tmp_path):
+    class Compared(Mass):
+        """Breaks in the middle of the third comparison: there, many begin before any acts."""
+
+        made = waiting = comparisons = 0
+        breaks = False
+
+        def __init__(self):
+            super().__init__()
+            Compared.made += 1
+
+        def reset(self, *, seed=None, options=None):
+            Compared.waiting += 1
+            return super().reset(seed=seed)
+
+        def step(self, action):
+            Compared.comparisons += Compared.waiting > 10
+            Compared.waiting = 0
+            if self.breaks and self.comparisons == 3 and self.steps == 5:
+                raise RuntimeError("the cable broke")
+            return super().step(action)
+
+    whole = ell0.train(Compared, "polynomial(1)", **SHORT, folder=tmp_path / "whole")
+    # Worlds that nobody acts in any more are used again.
+    assert Compared.comparisons > 6 and Compared.made < 60
+    Compared.comparisons, Compared.breaks = 0, True
+    folder = tmp_path / "broken"
+    with pytest.raises(RuntimeError, match="the cable broke"):
+        ell0.train(Compared, "polynomial(1)", **SHORT, folder=folder)
+    saved = (folder / "checkpoints/seed0.jsonl").read_text().splitlines()
+    assert len(saved) == 30 and json.loads(saved[-1])["evaluation_return"] is None
+    Compared.breaks = False
+    again = ell0.train(Compared, folder=folder, resume=True, progress=False)
+    assert policy_bytes(folder) == policy_bytes(tmp_path / "whole")
+    returns = [[e["evaluation_return"] for e in t.episodes] for t in (whole, again)]
+    assert returns[0] == returns[1] and sum(r is not None for r in returns[0]) == 6
+
+
+def test_finer_settings(tmp_path):
+    class Watched(Mass):
+        episodes: list[list[float]] = []
+
+        def reset(self, *, seed=None, options=None):
+            self.episodes.append([])
+            return super().reset(seed=seed)
+
+        def step(self, action):
+            self.episodes[-1].append(float(action[0]))
+            return super().step(action)
+
+    settings = {"hold": np.int64(5), "random_episodes": 2, "agent": {"critic_hidden": (8, 8)}}
+    place = {"folder": tmp_path / "run", "episodes": 2, "progress": False}
+    ell0.train(Watched, "polynomial(1)", **place, settings=settings)
+    config = (tmp_path / "run/config.toml").read_text()
+    assert "hold = 5" in config and "critic_hidden = [8, 8]" in config
+    # Both episodes of ten steps are random, each half of them one action.
+    halves = [(set(e[:5]), set(e[5:])) for e in Watched.episodes if len(e) == 10]
+    held = [first != second for first, second in halves if len(first) == len(second) == 1]
+    assert held == [True, True]
+    for name, value, words in [
+        ("holt", 3, "did you mean `hold`"),
+        ("hold", "long", "invalid type"),
+        ("hold", 0, "hold = 0 is not allowed: from 1"),
+        ("episodes", 3, "words of its own"),
+        ("exploration", np.nan, "must be finite"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            ell0.train(Mass, episodes=1, settings={name: value}, progress=False)
+    with pytest.raises(TypeError, match="give a number"):
+        ell0.train(Mass, episodes=1, settings={"hold": object()})
 
 
 def test_an_interruption_goes_on_to_the_same_bits(tmp_path):
