@@ -133,14 +133,17 @@ impl Reparameterizer for Attach<'_> {
         let log_alpha: Vec<f64> = (0..n)
             .map(|_| spec.initial() + 0.01 * generator.normal())
             .collect();
-        let device = param.lazy_device();
-        // In the precision of the weights; those that are not made yet will have the device's own.
-        let options = match param.is_initialized() {
-            true => (&device, param.base().dtype()).into(),
-            false => TensorCreationOptions::from(&device),
-        };
-        let log_alpha = Tensor::from_data(TensorData::new(log_alpha, [n]), options);
+        let log_alpha = Tensor::from_data(TensorData::new(log_alpha, [n]), options(&param));
         let gates = Gates::new(spec.distribution, spec.per, log_alpha);
         (param, Some(gates))
+    }
+}
+
+/// The device and precision of a parameter; one that is not made yet will have the precision of its device.
+pub(crate) fn options<const D: usize>(param: &Param<Tensor<D>>) -> TensorCreationOptions {
+    let device = param.lazy_device();
+    match param.is_initialized() {
+        true => (&device, param.base().dtype()).into(),
+        false => TensorCreationOptions::from(&device),
     }
 }

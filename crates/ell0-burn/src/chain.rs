@@ -195,9 +195,10 @@ impl Chain {
                 expected,
             };
             let arrives = match stage {
-                Stage::Conv2d(_) | Stage::MaxPool2d(_) | Stage::AvgPool2d(_) | Stage::Flatten(_) => {
-                    Some(true)
-                }
+                Stage::Conv2d(_)
+                | Stage::MaxPool2d(_)
+                | Stage::AvgPool2d(_)
+                | Stage::Flatten(_) => Some(true),
                 Stage::Linear(_) | Stage::Select(_) => Some(false),
                 _ => None,
             };
@@ -236,7 +237,11 @@ impl Chain {
                     "it takes {} inputs, and {} arrive{}",
                     size.inputs,
                     width.unwrap_or(0),
-                    if flattened { " times the size of an image" } else { "" }
+                    if flattened {
+                        " times the size of an image"
+                    } else {
+                        ""
+                    }
                 )));
             }
             width = Some(size.outputs);

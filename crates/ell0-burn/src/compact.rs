@@ -85,7 +85,9 @@ impl Chain {
                 compacted.push(stage.clone());
                 continue;
             }
-            let Some(mut layer) = layers.next() else { break };
+            let Some(mut layer) = layers.next() else {
+                break;
+            };
             // Columns that no unit of a layer before stands for: those of the input, and those of an image.
             let first = place == places[0];
             let flattened = place > 0 && matches!(stages[place - 1], Stage::Flatten(_));

@@ -17,7 +17,8 @@ pub fn sample<const D: usize>(
     u: Tensor<D>,
 ) -> Tensor<D> {
     let logit = u.clone().log() - u.neg().log1p();
-    rectify(gate, (logit + log_alpha) / gate.beta())
+    // Multiplied: what Burn 0.22 passes back through a division by a number is rounded to single precision.
+    rectify(gate, (logit + log_alpha) * (1.0 / gate.beta()))
 }
 
 /// The gates of test time, min(1, max(0, σ(log α)(ζ − γ) + γ)).

@@ -41,11 +41,7 @@ impl ModuleMapper for Draw<'_> {
         };
         let shape = param.lazy_shape();
         let mut generator = self.stream.split(&path).at(self.step);
-        let noise = noise(
-            shape.num_elements(),
-            &mut generator,
-            &param.lazy_device(),
-        );
+        let noise = noise(shape.num_elements(), &mut generator, &param.lazy_device());
         param.map(|_| noise.reshape(shape))
     }
 

@@ -45,10 +45,7 @@ impl Gates {
         let [n] = log_alpha.dims();
         Gates {
             log_alpha: Param::from_tensor(log_alpha),
-            noise: Param::initialized(
-                ParamId::new(),
-                Tensor::zeros([n], &device),
-            ),
+            noise: Param::initialized(ParamId::new(), Tensor::zeros([n], &device)),
             sampling: Param::from_bool(false),
             distribution,
             per,

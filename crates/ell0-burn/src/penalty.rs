@@ -2,7 +2,7 @@
 
 use burn::{
     module::{Module, ModuleVisitor, Param},
-    tensor::{Device, Tensor},
+    tensor::{Tensor, TensorCreationOptions},
 };
 
 use crate::{
@@ -69,7 +69,12 @@ impl Gating {
 }
 
 fn total<M: Module>(module: &M, values: impl Iterator<Item = Tensor<1>>) -> Tensor<1> {
-    values.reduce(|sum, value| sum + value).unwrap_or_else(|| {
+    let sum = values.reduce(|sum, value| {
+        // Parameters may have precisions of their own.
+        let value = value.cast(sum.dtype());
+        sum + value
+    });
+    sum.unwrap_or_else(|| {
         let device = module.devices().into_iter().next().unwrap_or_default();
         Tensor::zeros([1], &device)
     })
@@ -82,7 +87,7 @@ pub(crate) struct Found<'a> {
     pub(crate) elements: Option<usize>,
     pub(crate) expected: usize,
     pub(crate) log_alpha: Option<Tensor<1>>,
-    device: Option<Device>,
+    options: TensorCreationOptions,
     /// Σ w² and Σ |w| behind each gate (of everything, without gates), where they are paid for.
     squares: Option<Tensor<1>>,
     magnitudes: Option<Tensor<1>>,
@@ -95,7 +100,7 @@ impl<'a> Found<'a> {
             elements: None,
             expected: 0,
             log_alpha: None,
-            device: None,
+            options: TensorCreationOptions::default(),
             squares: None,
             magnitudes: None,
         }
@@ -134,7 +139,7 @@ impl<'a> Found<'a> {
     }
 
     fn constant(&self, value: f64) -> Tensor<1> {
-        Tensor::full([1], value, &self.device.clone().unwrap_or_default())
+        Tensor::full([1], value, self.options.clone())
     }
 
     fn expected_l0(&self) -> Tensor<1> {
@@ -206,7 +211,7 @@ impl ModuleVisitor for Walk<'_> {
         };
         let shape = param.lazy_shape();
         found.elements = Some(shape.num_elements());
-        found.device = Some(param.lazy_device());
+        found.options = crate::attach::options(param);
         let gather = |values: Tensor<D>| match &found.rule.gates {
             Some(spec) => spec.per.gather(values),
             None => values.sum(),

@@ -28,7 +28,7 @@ impl Digits {
     /// The first `rows` of them.
     pub fn truncate(&mut self, rows: usize) {
         self.labels.truncate(rows);
-        self.pixels.truncate(rows * PIXELS);
+        self.pixels.truncate(self.labels.len() * PIXELS);
     }
 
     /// These rows as tensors.
@@ -37,7 +37,10 @@ impl Digits {
         for &row in rows {
             pixels.extend_from_slice(&self.pixels[row * PIXELS..][..PIXELS]);
         }
-        let labels: Vec<i64> = rows.iter().map(|&row| i64::from(self.labels[row])).collect();
+        let labels: Vec<i64> = rows
+            .iter()
+            .map(|&row| i64::from(self.labels[row]))
+            .collect();
         (
             Tensor::from_data(TensorData::new(pixels, [rows.len(), 1, SIDE, SIDE]), device),
             Tensor::from_data(TensorData::new(labels, [rows.len()]), device),
@@ -58,7 +61,11 @@ impl Digits {
             .into());
         }
         if let Some(label) = labels.bytes.iter().find(|&&label| label > 9) {
-            return Err(format!("{}: a label of {part} is {label}, expected 0 to 9", folder.display()).into());
+            return Err(format!(
+                "{}: a label of {part} is {label}, expected 0 to 9",
+                folder.display()
+            )
+            .into());
         }
         Ok(Digits {
             pixels: images
@@ -133,13 +140,23 @@ fn idx(folder: &Path, name: &str, kind: &str, rank: usize) -> Result<Idx, Box<dy
     // Both spellings are about.
     let candidates: Vec<PathBuf> = ['-', '.']
         .iter()
-        .flat_map(|dash| [format!("{name}{dash}{kind}"), format!("{name}{dash}{kind}.gz")])
+        .flat_map(|dash| {
+            [
+                format!("{name}{dash}{kind}"),
+                format!("{name}{dash}{kind}.gz"),
+            ]
+        })
         .map(|file| folder.join(file))
         .collect();
     let path = candidates
         .iter()
         .find(|path| path.is_file())
-        .ok_or_else(|| format!("there is no file {name}-{kind} or {name}-{kind}.gz in {}", folder.display()))?;
+        .ok_or_else(|| {
+            format!(
+                "there is no file {name}-{kind} or {name}-{kind}.gz in {}",
+                folder.display()
+            )
+        })?;
     let file = BufReader::new(File::open(path)?);
     let mut bytes = Vec::new();
     if path.extension().is_some_and(|extension| extension == "gz") {
@@ -159,10 +176,17 @@ fn idx(folder: &Path, name: &str, kind: &str, rank: usize) -> Result<Idx, Box<dy
             u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]) as usize
         })
         .collect();
-    let expected = shape.iter().try_fold(1usize, |n, &axis| n.checked_mul(axis));
+    let expected = shape
+        .iter()
+        .try_fold(1usize, |n, &axis| n.checked_mul(axis));
     let bytes = bytes.split_off(header);
     if expected != Some(bytes.len()) {
-        return Err(format!("{} holds {} bytes where its header speaks of {shape:?}", path.display(), bytes.len()).into());
+        return Err(format!(
+            "{} holds {} bytes where its header speaks of {shape:?}",
+            path.display(),
+            bytes.len()
+        )
+        .into());
     }
     Ok(Idx { shape, bytes })
 }

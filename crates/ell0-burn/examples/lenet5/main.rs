@@ -46,7 +46,10 @@ fn run() -> Result<(), Box<dyn Error>> {
     };
     let stream = Stream::new(settings.seed);
     let (mut train, test) = match &settings.data {
-        Some(folder) => (Digits::mnist(folder, "train")?, Digits::mnist(folder, "t10k")?),
+        Some(folder) => (
+            Digits::mnist(folder, "train")?,
+            Digits::mnist(folder, "t10k")?,
+        ),
         None => {
             println!("no --data: digits are drawn (--help)");
             let rows = settings.rows.unwrap_or(2000);
@@ -121,7 +124,10 @@ fn run() -> Result<(), Box<dyn Error>> {
         );
     }
     let compacted = valid.chain()?.compact()?;
-    println!("units 20-50-800-500 before, {} compacted", units(&compacted));
+    println!(
+        "units 20-50-800-500 before, {} compacted",
+        units(&compacted)
+    );
     let (before, gated) = timed(|| predict(&test, |images| Ok(valid.forward(images))))?;
     let folded = valid.clone().materialize();
     let (plain, _) = timed(|| predict(&test, |images| Ok(folded.forward(images))))?;
@@ -180,7 +186,9 @@ fn wrong(outputs: &Tensor<2>, digits: &Digits) -> Result<f64, Box<dyn Error>> {
 }
 
 /// The shortest time of five, in seconds, and the result.
-fn timed<T>(mut what: impl FnMut() -> Result<T, Box<dyn Error>>) -> Result<(f64, T), Box<dyn Error>> {
+fn timed<T>(
+    mut what: impl FnMut() -> Result<T, Box<dyn Error>>,
+) -> Result<(f64, T), Box<dyn Error>> {
     let mut best = f64::INFINITY;
     let mut result = what()?;
     for _ in 0..5 {

@@ -37,7 +37,9 @@ impl LeNet5 {
     }
 
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-        let x = self.pool.forward(self.relu.forward(self.conv1.forward(images)));
+        let x = self
+            .pool
+            .forward(self.relu.forward(self.conv1.forward(images)));
         let x = self.pool.forward(self.relu.forward(self.conv2.forward(x)));
         let x = self.relu.forward(self.fc1.forward(x.flatten(1, 3)));
         self.fc2.forward(x)

@@ -68,7 +68,11 @@ impl Settings {
                 "--rate" => settings.rate = number(&option, &value)?,
                 "--gate-rate" => settings.gate_rate = Some(number(&option, &value)?),
                 "--seed" => settings.seed = number(&option, &value)?,
-                _ => return Err(format!("there is no option {option} (--help shows them all)").into()),
+                _ => {
+                    return Err(
+                        format!("there is no option {option} (--help shows them all)").into(),
+                    );
+                }
             }
         }
         Ok(Some(settings))
