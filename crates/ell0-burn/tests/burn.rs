@@ -3,7 +3,7 @@
 
 use burn::{
     module::{Module, ModuleVisitor, Param},
-    nn::{Linear, LinearConfig},
+    nn::{Initializer, Linear, LinearConfig},
     tensor::{DType, Device, Tensor},
 };
 use ell0::rng::Stream;
@@ -17,9 +17,10 @@ struct Two {
 
 fn two() -> Two {
     let device = Device::flex().autodiff();
+    let ones = LinearConfig::new(3, 3).with_initializer(Initializer::Ones);
     Two {
-        first: LinearConfig::new(3, 3).init(&device),
-        second: LinearConfig::new(3, 3).init(&device),
+        first: ones.init(&device),
+        second: ones.init(&device),
     }
 }
 
@@ -73,16 +74,7 @@ fn a_visitor_sees_tensors_of_a_reparameterisation_but_not_itself() {
 /// drops them without a word.
 #[test]
 fn a_parameter_used_as_a_tensor_has_no_gates() {
-    let mut weight = two().first.weight;
-    weight = weight.map(|w| w.ones_like());
-    let two = Two {
-        first: Linear { weight, bias: None },
-        ..two()
-    };
-    let two = Gating::new()
-        .gate("first.weight", GateSpec::new(Per::INPUT_UNIT))
-        .attach(two, &Stream::new(0))
-        .expect("gates");
+    let two = gated();
     let sum = |x: Tensor<2>| x.sum().into_scalar::<f32>();
     assert_eq!(sum((*two.first.weight).clone()), 9.0);
     assert_eq!(sum(two.first.weight.clone().into_value()), 9.0);
