@@ -9,7 +9,7 @@ use burn::{
 use ell0::rng::Stream;
 
 use crate::{
-    Gates,
+    Gates, Per,
     error::{Error, Result},
     gating::Rule,
     place::Place,
@@ -28,10 +28,7 @@ pub(crate) fn attach<M: Module>(rules: &[Rule], module: M, stream: &Stream) -> R
         let shape = parameters
             .shapes
             .get(&rule.path)
-            .ok_or_else(|| Error::NoParameter {
-                path: rule.path.clone(),
-                known: parameters.known(),
-            })?;
+            .ok_or_else(|| parameters.missing(&rule.path))?;
         let Some(spec) = &rule.gates else { continue };
         spec.check()?;
         match spec.per.gates(shape) {
@@ -39,8 +36,8 @@ pub(crate) fn attach<M: Module>(rules: &[Rule], module: M, stream: &Stream) -> R
                 return Err(Error::Axis {
                     path: rule.path.clone(),
                     axis: match spec.per {
-                        crate::Per::Axis(axis) => axis,
-                        crate::Per::Element => 0,
+                        Per::Axis(axis) => axis,
+                        Per::Element => 0,
                     },
                     rank: shape.len(),
                 });
@@ -72,22 +69,28 @@ struct Parameters {
 }
 
 impl Parameters {
-    /// The paths that exist; the first few of many.
-    fn known(&self) -> String {
+    /// The sentence about a path that names nothing: it has the paths that exist, the first few of many.
+    fn missing(&self, path: &str) -> Error {
         const SHOWN: usize = 12;
-        let mut names: Vec<String> = self
-            .shapes
-            .keys()
-            .take(SHOWN)
-            .map(|path| format!("`{path}`"))
-            .collect();
+        let paths = self.shapes.keys().take(SHOWN);
+        let mut names: Vec<String> = paths.map(|path| format!("`{path}`")).collect();
         match self.shapes.len() {
-            0 => return "none".into(),
+            0 => names.push("none".into()),
             n if n > SHOWN => names.push(format!("{} more", n - SHOWN)),
             _ => {}
         }
-        names.join(", ")
+        Error::NoParameter {
+            path: path.into(),
+            known: names.join(", "),
+        }
     }
+}
+
+/// The sentence about a path that names no parameter of the module.
+pub(crate) fn missing<M: Module>(module: &M, path: &str) -> Error {
+    let mut parameters = Parameters::default();
+    module.visit(&mut parameters);
+    parameters.missing(path)
 }
 
 impl ModuleVisitor for Parameters {

@@ -6,7 +6,9 @@ use burn::{
 };
 
 use crate::{
-    Gating, distribution,
+    Gating,
+    attach::{missing, options},
+    distribution,
     error::{Error, Result},
     gating::Rule,
     place::Place,
@@ -63,6 +65,9 @@ impl Gating {
             found: self.rules.iter().map(Found::new).collect(),
         };
         module.visit(&mut walk);
+        if let Some(found) = walk.found.iter().find(|found| found.elements.is_none()) {
+            return Err(missing(module, &found.rule.path));
+        }
         walk.found.iter().try_for_each(Found::check)?;
         Ok(walk.found)
     }
@@ -108,12 +113,6 @@ impl<'a> Found<'a> {
 
     fn check(&self) -> Result<()> {
         let path = || self.rule.path.clone();
-        if self.elements.is_none() {
-            return Err(Error::NoParameter {
-                path: path(),
-                known: "others".into(),
-            });
-        }
         match (&self.rule.gates, &self.log_alpha) {
             (Some(_), None) => Err(Error::NoGates { path: path() }),
             (Some(_), Some(log_alpha)) if log_alpha.dims() != [self.expected] => {
@@ -211,7 +210,7 @@ impl ModuleVisitor for Walk<'_> {
         };
         let shape = param.lazy_shape();
         found.elements = Some(shape.num_elements());
-        found.options = crate::attach::options(param);
+        found.options = options(param);
         let gather = |values: Tensor<D>| match &found.rule.gates {
             Some(spec) => spec.per.gather(values),
             None => values.sum(),

@@ -331,6 +331,14 @@ fn what_cannot_be_is_said_in_a_sentence() {
     );
     let error = gating().penalty(&network(0)).expect_err("no gates");
     assert!(matches!(error, Error::NoGates { .. }), "{error}");
+    let error = Gating::new()
+        .plain("conv.beta", Penalty::none())
+        .expected_l0(&network(0))
+        .expect_err("no such parameter");
+    assert!(
+        error.to_string().contains("it has `blocks.0.bias`"),
+        "{error}"
+    );
     let other = Gating::new().gate("conv.weight", GateSpec::new(Per::INPUT_CHANNEL));
     let error = other.penalty(&gated(0)).expect_err("other gates");
     assert!(

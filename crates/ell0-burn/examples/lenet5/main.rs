@@ -185,13 +185,13 @@ fn wrong(outputs: &Tensor<2>, digits: &Digits) -> Result<f64, Box<dyn Error>> {
     Ok(wrong as f64 / digits.len() as f64)
 }
 
-/// The shortest time of five, in seconds, and the result.
+/// The shortest time of three, in seconds, and the result.
 fn timed<T>(
     mut what: impl FnMut() -> Result<T, Box<dyn Error>>,
 ) -> Result<(f64, T), Box<dyn Error>> {
     let mut best = f64::INFINITY;
     let mut result = what()?;
-    for _ in 0..5 {
+    for _ in 0..3 {
         let clock = Instant::now();
         result = what()?;
         best = best.min(clock.elapsed().as_secs_f64());
