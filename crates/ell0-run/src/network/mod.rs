@@ -3,8 +3,8 @@
 //! ```
 //! use ell0_run::{NetworkSettings, NetworkTask, Silent};
 //! // Whether a point lies above the line; the second input says nothing.
-//! let x: Vec<f32> = (0..400).flat_map(|k| [(k as f32 / 200.0) - 1.0, (k % 7) as f32 / 7.0]).collect();
-//! let y: Vec<f32> = (0..400).map(|k| f32::from(u8::from(k >= 200))).collect();
+//! let x: Vec<f64> = (0..400).flat_map(|k| [f64::from(k) / 200.0 - 1.0, f64::from(k % 7)]).collect();
+//! let y: Vec<f64> = (0..400).map(|k| f64::from(u8::from(k >= 200))).collect();
 //! let settings = NetworkSettings {
 //!     task: NetworkTask::Classification,
 //!     classes: 2,
@@ -19,17 +19,22 @@
 //! # Ok::<(), ell0_run::Error>(())
 //! ```
 
+mod quality;
+mod scale;
+mod trained;
+
 use std::{ops::ControlFlow, sync::Arc};
 
 use ell0::{
-    checkpoint::{Tensor, from_bytes, to_bytes},
-    export::Network,
     gates::Penalty,
-    network::{Activation, Architecture, Compact, GateSpec, Init, Loss, Mlp, MlpConfig, Per},
+    network::{Activation, Architecture, GateSpec, Gating, Init, Loss, Mlp, MlpConfig, Per},
     rng::Stream,
     training::{Dataset, EpochRecord, Outcome, Schedule, Trainer, TrainerConfig},
 };
+pub use quality::{Calibration, Quality};
+pub use scale::Scale;
 use serde::{Deserialize, Serialize};
+pub use trained::SparseNetwork;
 
 use crate::{
     error::{Error, Result},
@@ -67,7 +72,10 @@ pub enum NetworkGates {
 /// | `hidden` | 64, 64 | widths of the hidden layers | |
 /// | `activation` | relu | of the hidden layers | elu, relu, tanh |
 /// | `gates` | unit | where the gates are | |
-/// | `lambda` | 0.1 | price of a weight behind an open gate, divided by the number of rows, as Louizos et al. have it | ≥ 0 |
+/// | `lambda` | 0.1 | price of a weight behind an open gate, divided by the number of rows, as Louizos et al. have it; or one for each layer | ≥ 0 |
+/// | `decay` | 0 | weight decay inside the gates | ≥ 0 |
+/// | `drop_rate` | 0.2 | the share of gates that are closed at first | (0, 1) |
+/// | `standardise` | yes | whether inputs, and the targets of a regression, are brought to mean 0 and deviation 1 | |
 /// | `epochs` | 200 | rounds through the rows | ≥ 1 |
 /// | `batch` | 128 | rows of a step, at most a quarter of all | ≥ 1 |
 /// | `learning_rate` | 1e-2 | of weights and biases; falls by a cosine to a hundredth | > 0 |
@@ -85,7 +93,10 @@ pub struct NetworkSettings {
     pub hidden: Vec<usize>,
     pub activation: Activation,
     pub gates: NetworkGates,
-    pub lambda: f64,
+    pub lambda: Vec<f64>,
+    pub decay: f64,
+    pub drop_rate: f64,
+    pub standardise: bool,
     pub epochs: u64,
     pub batch: usize,
     pub learning_rate: f64,
@@ -104,7 +115,11 @@ impl Default for NetworkSettings {
             hidden: vec![64, 64],
             activation: Activation::Relu,
             gates: NetworkGates::Unit,
-            lambda: 0.1,
+            lambda: vec![0.1],
+            decay: 0.0,
+            // Open for the most part: what does nothing closes by and by.
+            drop_rate: 0.2,
+            standardise: true,
             epochs: 200,
             batch: 128,
             learning_rate: 1e-2,
@@ -117,104 +132,63 @@ impl Default for NetworkSettings {
     }
 }
 
-/// A network that was trained, without what its closed gates leave out.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SparseNetwork {
-    /// What it was trained with.
-    pub settings: NetworkSettings,
-    /// Its epochs.
-    pub history: Vec<EpochRecord>,
-    network: Mlp,
-    compact: Compact,
-}
-
-const FORMAT: &str = "ell0-sparse-network";
-const VERSION: u32 = 1;
-
-#[derive(Serialize, Deserialize)]
-struct Header {
-    settings: NetworkSettings,
-    history: Vec<EpochRecord>,
-    architecture: Architecture,
-}
-
 impl NetworkSettings {
     /// Trains on rows of inputs and targets, both row by row; of classes there is one target, 0, 1, ….
     pub fn run_on(
         &self,
-        x: &[f32],
+        x: &[f64],
         inputs: usize,
-        y: &[f32],
+        y: &[f64],
         observer: &dyn Observer,
     ) -> Result<SparseNetwork> {
         let rows = x.len().checked_div(inputs).unwrap_or(0);
-        if !(0.0..=0.9).contains(&self.validation) {
-            let expected = "a share of the rows from 0 to 0.9";
-            return Err(Error::setting("validation", self.validation, expected));
-        }
-        if !(self.lambda >= 0.0 && self.lambda.is_finite()) {
-            let expected = "it must be finite and not negative";
-            return Err(Error::setting("lambda", self.lambda, expected));
-        }
         if rows == 0 {
             return Err(Error::NoData);
         }
-        let (targets, outputs, loss) = match self.task {
-            NetworkTask::Regression => {
-                let targets = y.len() / rows;
-                (targets, targets, Loss::MeanSquaredError)
-            }
-            NetworkTask::Classification if self.classes < 2 => {
-                let expected = "there must be at least two to choose from";
-                return Err(Error::setting("classes", self.classes, expected));
-            }
-            NetworkTask::Classification => (1, self.classes, Loss::CrossEntropy),
+        let targets = match self.task {
+            NetworkTask::Regression => (y.len() / rows).max(1),
+            NetworkTask::Classification => 1,
         };
-        let (train, test) = self.split(x, inputs, y, targets.max(1), rows)?;
+        self.check()?;
+        let outputs = match self.task {
+            NetworkTask::Regression => targets,
+            NetworkTask::Classification => self.classes,
+        };
+        let (kept, held) = self.split(rows);
+        let of = |values: &[f64], width: usize, places: &[usize]| -> Vec<f64> {
+            let row = |&k: &usize| values.get(k * width..(k + 1) * width).unwrap_or_default();
+            places.iter().flat_map(row).copied().collect()
+        };
+        // Errors name the rows as they were given.
+        let single = |values: &[f64]| values.iter().map(|v| *v as f32).collect::<Vec<f32>>();
+        Dataset::new(&single(x), inputs, &single(y), targets)?;
+        let own = of(x, inputs, &kept);
+        let scale_in = match self.standardise {
+            true => Scale::of(&own, inputs),
+            false => Scale::none(inputs),
+        };
+        let scale_out = match (self.task, self.standardise) {
+            (NetworkTask::Regression, true) => Scale::of(&of(y, targets, &kept), targets),
+            _ => Scale::none(outputs),
+        };
+        let data = |places: &[usize]| {
+            let y = of(y, targets, places);
+            let y = match self.task {
+                NetworkTask::Regression => scale_out.there(&y),
+                NetworkTask::Classification => single(&y),
+            };
+            let x = scale_in.there(&of(x, inputs, places));
+            Dataset::new(&x, inputs, &y, targets)
+        };
+        let test = match held.is_empty() {
+            true => None,
+            false => Some(Arc::new(data(&held)?)),
+        };
+        let train = data(&kept)?;
         let stream = Stream::new(self.seed).split("network");
-        let mut dims = vec![inputs];
-        dims.extend_from_slice(&self.hidden);
-        dims.push(outputs);
-        let mut config = MlpConfig {
-            init: Init::He,
-            ..MlpConfig::new(dims, self.activation)
-        };
-        let gate = |per: Per| GateSpec {
-            per,
-            // Open for the most part: what does nothing closes by and by.
-            drop_rate: 0.2,
-            ..GateSpec::default()
-        };
-        match self.gates {
-            NetworkGates::Unit => config = config.gated(gate(Per::Unit)),
-            NetworkGates::Weight => config = config.gated(gate(Per::Weight)),
-            NetworkGates::None => {}
-        }
-        let network = Mlp::new(&config, &stream)?;
-        let penalty = match self.gates {
-            NetworkGates::None => Penalty::none(),
-            _ => Penalty::expected_l0(self.lambda / train.rows() as f64)?,
-        };
-        let batch = self.batch.min((train.rows() / 4).max(1));
-        let trainer = TrainerConfig {
-            loss,
-            penalty,
-            epochs: self.epochs,
-            batch_size: batch,
-            learning_rate: self.learning_rate,
-            gate_learning_rate: self.gate_rate,
-            schedule: Schedule::Cosine {
-                steps: self
-                    .epochs
-                    .saturating_mul((train.rows() / batch).max(1) as u64),
-                last: 0.01,
-            },
-            average: self.averaging,
-            patience: self.patience.filter(|_| test.is_some()),
-            seed: self.seed,
-            ..TrainerConfig::default()
-        };
-        let mut trainer = Trainer::new(network, trainer, train, test)?;
+        let network = Mlp::random(self.architecture(inputs, outputs)?, Init::He, &stream)?;
+        let config = self.trainer(train.rows(), test.is_some())?;
+        let mut trainer = Trainer::new(network, config, train, test)?;
         let mut watch = Watch {
             observer,
             task: "epochs",
@@ -231,45 +205,113 @@ impl NetworkSettings {
         if outcome == Outcome::Interrupted {
             return Err(Error::Stopped { folder: None });
         }
-        let network = trainer.best_model();
-        Ok(SparseNetwork {
-            settings: self.clone(),
-            history: trainer.history().to_vec(),
-            compact: network.compact()?,
-            network,
+        let history = trainer.history().to_vec();
+        SparseNetwork::new(
+            self.clone(),
+            history,
+            trainer.best_model(),
+            scale_in,
+            scale_out,
+        )
+    }
+
+    /// Mistakes are found before anything is done.
+    fn check(&self) -> Result<()> {
+        if !(0.0..=0.9).contains(&self.validation) {
+            let expected = "a share of the rows from 0 to 0.9";
+            return Err(Error::setting("validation", self.validation, expected));
+        }
+        if let Some(lambda) = self.lambda.iter().find(|l| !(**l >= 0.0 && l.is_finite())) {
+            let expected = "it must be finite and not negative";
+            return Err(Error::setting("lambda", lambda, expected));
+        }
+        let layers = self.hidden.len() + 1;
+        if self.lambda.len() > 1 && self.lambda.len() != layers {
+            let expected = format!("one for all layers, or one for each of the {layers}");
+            let count = format!("{} prices", self.lambda.len());
+            return Err(Error::setting("lambda", count, expected));
+        }
+        if self.task == NetworkTask::Classification && self.classes < 2 {
+            let expected = "there must be at least two to choose from";
+            return Err(Error::setting("classes", self.classes, expected));
+        }
+        Ok(())
+    }
+
+    /// The layers, each with its gates and their price relative to the largest.
+    fn architecture(&self, inputs: usize, outputs: usize) -> Result<Architecture> {
+        let mut dims = vec![inputs];
+        dims.extend_from_slice(&self.hidden);
+        dims.push(outputs);
+        let plain = MlpConfig::new(dims, self.activation).architecture()?;
+        let per = match self.gates {
+            NetworkGates::Unit => Per::Unit,
+            NetworkGates::Weight => Per::Weight,
+            NetworkGates::None => return Ok(plain),
+        };
+        let largest = self.largest_price();
+        let mut layers = Vec::from(plain);
+        for (k, layer) in layers.iter_mut().enumerate() {
+            let own = match self.lambda.as_slice() {
+                several @ [_, _, ..] if largest > 0.0 => several[k] / largest,
+                _ => 1.0,
+            };
+            layer.gating = Gating::Gated(GateSpec {
+                per,
+                drop_rate: self.drop_rate,
+                price: own,
+                ..GateSpec::default()
+            });
+        }
+        Ok(Architecture::new(layers)?)
+    }
+
+    fn largest_price(&self) -> f64 {
+        self.lambda.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// How so many rows are learned from.
+    fn trainer(&self, rows: usize, tested: bool) -> Result<TrainerConfig> {
+        let penalty = match self.gates {
+            NetworkGates::None => Penalty::none(),
+            _ => Penalty::expected_l0(self.largest_price() / rows as f64)?,
+        };
+        let batch = self.batch.min((rows / 4).max(1));
+        let steps = self
+            .epochs
+            .saturating_mul((rows / batch.max(1)).max(1) as u64);
+        Ok(TrainerConfig {
+            loss: match self.task {
+                NetworkTask::Regression => Loss::MeanSquaredError,
+                NetworkTask::Classification => Loss::CrossEntropy,
+            },
+            penalty: penalty.with_weight_decay(self.decay / rows as f64)?,
+            epochs: self.epochs,
+            batch_size: batch,
+            learning_rate: self.learning_rate,
+            gate_learning_rate: self.gate_rate,
+            schedule: Schedule::Cosine { steps, last: 0.01 },
+            average: self.averaging,
+            patience: self.patience.filter(|_| tested),
+            seed: self.seed,
+            ..TrainerConfig::default()
         })
     }
 
     /// Rows to learn from, and those that are held out.
-    fn split(
-        &self,
-        x: &[f32],
-        inputs: usize,
-        y: &[f32],
-        targets: usize,
-        rows: usize,
-    ) -> Result<(Dataset, Option<Arc<Dataset>>)> {
+    fn split(&self, rows: usize) -> (Vec<usize>, Vec<usize>) {
         let held = (self.validation * rows as f64).round() as usize;
         let held = held.min(rows.saturating_sub(1));
-        if held == 0 {
-            return Ok((Dataset::new(x, inputs, y, targets)?, None));
-        }
-        // Errors name the rows as they were given.
-        Dataset::new(x, inputs, y, targets)?;
         let mut order: Vec<usize> = (0..rows).collect();
+        if held == 0 {
+            return (order, Vec::new());
+        }
         let mut rng = Stream::new(self.seed).split("held out").at(0);
         for k in (1..rows).rev() {
             order.swap(k, rng.index(k + 1));
         }
-        let of = |places: &[usize]| {
-            let gather = |values: &[f32], width: usize| -> Vec<f32> {
-                let row = |&k: &usize| values[k * width..][..width].iter().copied();
-                places.iter().flat_map(row).collect()
-            };
-            Dataset::new(&gather(x, inputs), inputs, &gather(y, targets), targets)
-        };
-        let (test, train) = order.split_at(held);
-        Ok((of(train)?, Some(Arc::new(of(test)?))))
+        let train = order.split_off(held);
+        (train, order)
     }
 }
 
@@ -285,80 +327,6 @@ impl ell0::training::Observer for Watch<'_> {
             task: self.task,
             step: record.epoch,
             note: "",
-        })
-    }
-}
-
-impl SparseNetwork {
-    /// Outputs for rows, row by row.
-    pub fn predict(&self, rows: &[f32]) -> Result<Vec<f32>> {
-        Ok(self.compact.predict(rows)?)
-    }
-
-    /// The network without what its closed gates leave out.
-    #[must_use]
-    pub fn compact(&self) -> &Compact {
-        &self.compact
-    }
-
-    /// Units that are left in each layer, inputs first.
-    #[must_use]
-    pub fn widths(&self) -> Vec<usize> {
-        let layers = self.compact.network().architecture().layers();
-        let first = layers.first().map(|l| l.inputs);
-        first
-            .into_iter()
-            .chain(layers.iter().map(|l| l.outputs))
-            .collect()
-    }
-
-    /// As something that can be exported: inputs x0, x1, …, outputs y0, y1, ….
-    pub fn exportable(&self) -> Result<Network> {
-        let names = |letter: &str, n: usize| (0..n).map(|k| format!("{letter}{k}")).collect();
-        let outputs = self.compact.network().architecture().outputs();
-        let inputs = names("x", self.compact.original_inputs());
-        Ok(Network::new(
-            self.compact.clone(),
-            inputs,
-            names("y", outputs),
-        )?)
-    }
-
-    /// The bytes of a file with everything.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let header = Header {
-            settings: self.settings.clone(),
-            history: self.history.clone(),
-            architecture: self.network.architecture().clone(),
-        };
-        let values = self.network.parameters();
-        let tensor = Tensor {
-            shape: vec![values.len()],
-            values: values.into(),
-        };
-        Ok(to_bytes(
-            FORMAT,
-            VERSION,
-            &header,
-            &[("parameters".into(), tensor)],
-        )?)
-    }
-
-    /// Of such bytes; `path` is for messages.
-    pub fn from_bytes(bytes: &[u8], path: &str) -> Result<Self> {
-        let (header, tensors) = from_bytes::<Header>(FORMAT, VERSION, bytes, path)?;
-        let Header {
-            settings,
-            history,
-            architecture,
-        } = header;
-        let parameters = tensors.take("parameters", &[architecture.parameter_len()])?;
-        let network = Mlp::from_parameters(architecture, parameters)?;
-        Ok(SparseNetwork {
-            settings,
-            history,
-            compact: network.compact()?,
-            network,
         })
     }
 }
