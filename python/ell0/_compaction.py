@@ -150,7 +150,7 @@ class _Step:
         if self.is_layer:
             # Constants are added up in double precision, and rounded once.
             weight: Tensor = self.module.weight.to("cpu", torch.float64, copy=True)
-            self.weight = weight.contiguous()
+            self.weight = weight.contiguous()  # its views are written to
             self.bias = torch.zeros(len(weight), dtype=torch.float64)
             if self.module.bias is not None:
                 self.bias += self.module.bias.cpu()
@@ -247,7 +247,7 @@ def _through(step: _Step, known: Tensor, value: Tensor) -> tuple[Tensor, Tensor]
     if step.kind is nn.BatchNorm2d:
         rows = rows[..., None, None]
     value = copy.deepcopy(step.module).to("cpu", torch.float64)(rows)[0].flatten()
-    return known & value.isfinite(), value
+    return known, value
 
 
 def _drop_unread(steps: list[_Step]) -> None:

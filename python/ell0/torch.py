@@ -30,7 +30,7 @@ M = TypeVar("M", bound=nn.Module)
 
 def _shape(module: nn.Module, name: str, by: str) -> list[int]:
     """The shape of the gates, which broadcasts to that of the tensor."""
-    kind = type(module).__name__
+    kind = parametrize.type_before_parametrizations(module).__name__
     if parametrize.is_parametrized(module, name):
         raise ValueError(f"{name} of {kind} is parametrised already: gates come first, and once")
     there = dict(module.named_parameters(recurse=False))
@@ -94,8 +94,7 @@ def gate(module: M, name: str = "weight", by: str = "input", **settings: Any) ->
     """
     shape = _shape(module, name, by)
     z = HardConcrete(shape, by=by, like=getattr(module, name), **settings)
-    z.train(module.training)
-    # The safe way would draw gates only to look at their shape, which is known.
+    # The safe way would draw gates, only to look at their shape.
     parametrize.register_parametrization(module, name, z, unsafe=True)
     return module
 

@@ -182,6 +182,10 @@ def test_the_seed_decides() -> None:
     b = [second(x) for _ in range(3)]
     assert all(torch.equal(p, q) for p, q in zip(a, b, strict=True))
     assert not torch.equal(a[0], a[1])
+    # What a module draws first does not depend on how the gates were put there.
+    g, h = seeded(), seeded()
+    z = gate(nn.Linear(4, 2), generator=g).parametrizations.weight[0]
+    assert torch.equal(z.noise(), HardConcrete([1, 4], generator=h).noise())
     # One draw for all rows of a batch, and for all that is cached.
     assert torch.equal(a[0], a[0][:1].expand(5, 3))
     with parametrize.cached():
@@ -286,7 +290,7 @@ def test_settings_that_are_wrong(settings: dict[str, float]) -> None:
 
 def test_what_is_wrong_is_said() -> None:
     model = network()
-    with pytest.raises(ValueError, match="parametrised already"):
+    with pytest.raises(ValueError, match="weight of Linear is parametrised already"):
         gate(model[0])
     with pytest.raises(ValueError, match="Linear has no parameter 'wight'; it has weight, bias"):
         gate(nn.Linear(2, 2), "wight")

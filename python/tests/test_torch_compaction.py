@@ -200,6 +200,8 @@ def test_constants_at_borders_become_one_channel() -> None:
     close_gates(model[0], [0, 2, 3])
     x = torch.randn(2, 2, 8, 8)
     assert widths(same(model, x)) == [4, 4, 2], "three open, and one for all the others"
+    model[2].to(memory_format=torch.channels_last)
+    assert widths(same(model, x)) == [4, 4, 2], "however weights lie in memory"
     model[2].padding_mode = "replicate"
     model[2]._reversed_padding_repeated_twice = [1, 1, 1, 1]
     assert widths(same(model, x)) == [3, 4, 2], "such borders keep constants"
@@ -211,9 +213,31 @@ def test_constants_at_borders_become_one_channel() -> None:
     assert widths(same(model, x)) == [3, 4, 2], "zeros are zeros everywhere"
 
 
+def test_what_looks_at_all_units_keeps_them() -> None:
+    for mixing in (nn.LayerNorm(4), nn.GroupNorm(2, 4), nn.Softmax(1)):
+        model = nn.Sequential(gate(nn.Linear(3, 4), by="unit"), mixing, nn.Linear(4, 2))
+        close_gates(model[0], [1, 2])
+        assert widths(same(model.eval(), torch.randn(5, 3))) == [4, 2]
+
+
+def test_gates_on_norms_close_channels() -> None:
+    norm = gate(nn.BatchNorm2d(5), by="unit")
+    model = nn.Sequential(nn.Conv2d(1, 5, 3), norm, nn.ReLU(), nn.Conv2d(5, 2, 3))
+    model = spoilt(model, 0.0, random.Random(4))
+    close_gates(norm, [0, 3])
+    small = same(model, torch.randn(2, 1, 8, 8))
+    assert widths(small) == [3, 2]
+    assert type(small[1]) is nn.BatchNorm2d and small[1].num_features == 3
+
+
 def test_averages_over_borders() -> None:
     """Padded with zeros, the average of a constant is another number at the border."""
-    for pool in (nn.AvgPool2d(3, 1, 1), nn.AvgPool2d(2, divisor_override=3)):
+    for pool, left in (
+        (nn.AvgPool2d(3, 1, 1), 3),
+        (nn.AvgPool2d(2, divisor_override=3), 3),
+        (nn.AvgPool2d(3, 1, 1, count_include_pad=False), 2),
+        (nn.AvgPool2d(3, 2, ceil_mode=True), 2),
+    ):
         model = nn.Sequential(
             *(gate(nn.Conv2d(1, 3, 3), by="filter"), nn.ReLU(), pool, nn.Flatten()),
             nn.LazyLinear(2),
@@ -222,7 +246,7 @@ def test_averages_over_borders() -> None:
         model(x)
         close_gates(model[0], [1])
         model[0].bias.data.fill_(1.0)
-        assert widths(same(model.eval(), x)) == [3, 2]
+        assert widths(same(model.eval(), x)) == [left, 2]
 
 
 @pytest.mark.parametrize("by", ["input", "unit", "element"])
