@@ -49,10 +49,8 @@ fn mistakes_are_explained() {
 fn settings_by_name_are_kept() {
     let desk = Desk::new();
     let settings = "--set hold=7 --set agent.critic_hidden=[8,8] --set gates=batch";
-    desk.ell0(&format!(
-        "train --env pendulum(limit=10) --episodes 2 --updates 1 {settings} --out run"
-    ))
-    .ok();
+    let options = "--env pendulum(limit=10) --episodes 2 --updates 1 --out run";
+    let _done = desk.ell0(&format!("train {options} {settings}")).ok();
     let config = desk.read("run/config.toml");
     for line in [
         "hold = 7\n",
