@@ -212,6 +212,11 @@ impl Column {
     }
 }
 
+/// A label of bytes: text where it is some.
+fn text(bytes: &[u8]) -> String {
+    std::str::from_utf8(bytes).map_or_else(|_| format!("{bytes:?}"), String::from)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,9 +237,4 @@ mod tests {
         }
         assert!(half(&0x7e00u16.to_le_bytes()).is_nan() && half(&[1]).is_nan());
     }
-}
-
-/// A label of bytes: text where it is some.
-fn text(bytes: &[u8]) -> String {
-    std::str::from_utf8(bytes).map_or_else(|_| format!("{bytes:?}"), String::from)
 }
