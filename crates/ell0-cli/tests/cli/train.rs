@@ -36,7 +36,6 @@ fn mistakes_are_explained() {
         train --env pendulum --policy network(0) | widths of the hidden layers
         train --env pendulum --policy polynom(3) | polynomial
         train --env pendulum --lambda -1 | lambda = -1 is not allowed
-        train --env pendulum --set hold | expected a name and a value
         train --env pendulum --set holt=3 | did you mean `hold`
         train --env pendulum --set hold=0 | hold = 0 is not allowed: from 1
         train --env pendulum --set gates=never | `gates` = \"never\" is not allowed
