@@ -187,8 +187,8 @@ def analyze(
 
 def train_network(
     settings: str,
-    x: NDArray[np.float32],
-    y: NDArray[np.float32] | NDArray[np.int64],
+    x: NDArray[np.float64],
+    y: NDArray[np.float64] | NDArray[np.int64],
     progress: _Progress,
 ) -> SparseNetwork:
     """Trains a network with gates on rows of inputs and targets (settings: JSON)."""
@@ -199,7 +199,7 @@ class SparseNetwork:
     @staticmethod
     def from_bytes(bytes: bytes) -> SparseNetwork: ...
     def to_bytes(self) -> bytes: ...
-    def predict(self, x: NDArray[np.float32]) -> NDArray[np.float32]: ...
+    def predict(self, x: NDArray[np.float64]) -> NDArray[np.float64]: ...
     def history(self) -> str: ...
     @property
     def widths(self) -> list[int]: ...

@@ -35,9 +35,15 @@ def run(notebook: nbformat.NotebookNode, folder: str) -> None:
 
 
 def warned(notebook: nbformat.NotebookNode) -> bool:
-    """Whether something was written where warnings go."""
-    outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
-    return any(output.get("name") == "stderr" for output in outputs)
+    """Whether something was written where warnings go; bars leave blanks behind, which go."""
+    found = False
+    for cell in notebook.cells:
+        told = [o for o in cell.get("outputs", []) if o.get("name") == "stderr"]
+        blank = [output for output in told if not output["text"].strip()]
+        found |= len(told) > len(blank)
+        if blank:
+            cell["outputs"] = [o for o in cell["outputs"] if o not in blank]
+    return found
 
 
 def plain(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:

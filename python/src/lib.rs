@@ -13,6 +13,10 @@ mod world;
 
 use pyo3::prelude::*;
 
+/// Every call is a thread of its own, and a fit makes and drops tables of megabytes: the system's allocator would ask the kernel for them again each time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// What the package calls.
 #[pymodule]
 fn _ell0(module: &Bound<PyModule>) -> PyResult<()> {

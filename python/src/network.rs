@@ -23,25 +23,25 @@ pub struct SparseNetwork {
 }
 
 /// The rows of a matrix, one after the other.
-fn rows(matrix: &PyReadonlyArray2<f32>) -> Vec<f32> {
+fn rows(matrix: &PyReadonlyArray2<f64>) -> Vec<f64> {
     matrix.as_array().iter().copied().collect()
 }
 
 /// Targets: a matrix of numbers, or classes 0, 1, ….
 #[derive(FromPyObject)]
 enum Targets<'py> {
-    Numbers(PyReadonlyArray2<'py, f32>),
+    Numbers(PyReadonlyArray2<'py, f64>),
     Classes(PyReadonlyArray1<'py, i64>),
 }
 
 impl Targets<'_> {
     /// Number of rows, and the numbers row by row.
-    fn rows(&self) -> (usize, Vec<f32>) {
+    fn rows(&self) -> (usize, Vec<f64>) {
         match self {
             Targets::Numbers(matrix) => (matrix.as_array().nrows(), rows(matrix)),
             Targets::Classes(classes) => {
                 let classes = classes.as_array();
-                (classes.len(), classes.iter().map(|c| *c as f32).collect())
+                (classes.len(), classes.iter().map(|c| *c as f64).collect())
             }
         }
     }
@@ -52,7 +52,7 @@ impl Targets<'_> {
 fn train_network(
     py: Python,
     settings: &str,
-    x: PyReadonlyArray2<f32>,
+    x: PyReadonlyArray2<f64>,
     y: Targets,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<SparseNetwork> {
@@ -78,8 +78,8 @@ impl SparseNetwork {
     fn predict<'py>(
         &self,
         py: Python<'py>,
-        x: PyReadonlyArray2<'py, f32>,
-    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        x: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (n, width) = x.as_array().dim();
         let wanted = self.network.compact().original_inputs();
         if width != wanted {

@@ -169,6 +169,10 @@ impl Source for FrameSource {
         self.dropped
     }
 
+    fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
     fn read(&mut self, rows: usize, block: &mut Block) -> Result<()> {
         loop {
             block.clear(self.wanted.len());
@@ -181,7 +185,7 @@ impl Source for FrameSource {
                 self.frame.columns[found.index].append(range.clone(), out);
                 if found.label {
                     let labels = &mut self.labels;
-                    let number = |v: &mut f64| *v = labels.number(&v.to_bits().to_string());
+                    let number = |v: &mut f64| *v = labels.number(&v.to_string());
                     out[from..].iter_mut().for_each(number);
                 }
             }

@@ -91,7 +91,9 @@ pub use gates::{
     Quantile,
 };
 pub use model::{predict, predict_to_file, read_model};
-pub use network::{NetworkGates, NetworkSettings, NetworkTask, SparseNetwork};
+pub use network::{
+    Calibration, NetworkGates, NetworkSettings, NetworkTask, Quality, Scale, SparseNetwork,
+};
 pub use observer::{Event, Observer, Silent, Timed};
 pub use out_file::OutFile;
 pub use report::{

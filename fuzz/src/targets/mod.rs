@@ -7,6 +7,7 @@ mod environment;
 mod expression;
 mod gz;
 mod http;
+mod idx;
 mod journal;
 mod library;
 mod model;
@@ -38,11 +39,12 @@ pub trait Target {
 type Make = fn(&Path) -> anyhow::Result<Box<dyn Target>>;
 
 /// All targets by their names.
-const ALL: [(&str, Make); 14] = [
+const ALL: [(&str, Make); 15] = [
     ("csv", |_| Ok(Box::new(csv::Csv::new()?))),
     ("gz", |_| Ok(Box::new(gz::Gz::new()?))),
     ("parquet", |_| Ok(Box::new(parquet::Parquet::new()?))),
     ("npz", |_| Ok(Box::new(npz::Npz::new()?))),
+    ("idx", |_| Ok(Box::new(idx::Idx::new()?))),
     ("model", |_| Ok(Box::new(model::ModelFile))),
     ("statistics", |_| {
         Ok(Box::new(statistics::Statistics::new()?))

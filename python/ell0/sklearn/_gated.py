@@ -24,8 +24,9 @@ PARAMETERS = """
         Of the hidden layers.
     gates : {"unit", "weight", "none"}, default="unit"
         Where the gates are: on inputs and hidden units, on every weight, or nowhere.
-    lambda_ : float, default=0.1
-        Price of a weight behind an open gate, divided by the number of rows.
+    lambda_ : float or sequence of float, default=0.1
+        Price of a weight behind an open gate, divided by the number of rows; or one for each
+        layer.
     epochs : int, default=200
         Rounds through the rows.
     batch : int, default=128
@@ -46,7 +47,7 @@ PARAMETERS = """
     Attributes
     ----------
     network_ : ell0._ell0.SparseNetwork
-        The network itself, of standardised inputs (and targets).
+        The network itself.
     widths_ : list of int
         Units that are left in each layer, inputs first.
     inputs_read_ : list of int
@@ -59,23 +60,6 @@ PARAMETERS = """
         Their names, if they have any."""
 
 
-class Scale:
-    """Columns with mean 0 and deviation 1, and back."""
-
-    def __init__(self, values: Doubles) -> None:
-        self.mean: Doubles = values.mean(axis=0)
-        deviation = values.std(axis=0)
-        # Of a column that never changes rounding may leave some deviation.
-        still = deviation <= 1e-12 * np.abs(self.mean)
-        self.deviation: Doubles = np.where(still, 1.0, deviation)
-
-    def there(self, values: Doubles) -> npt.NDArray[np.float32]:
-        return ((values - self.mean) / self.deviation).astype(np.float32)
-
-    def back(self, values: npt.NDArray[np.float32]) -> Doubles:
-        return values.astype(np.float64) * self.deviation + self.mean
-
-
 class SparseMLP(BaseEstimator):  # type: ignore[misc]
     """Parameters, training and pickling."""
 
@@ -85,7 +69,7 @@ class SparseMLP(BaseEstimator):  # type: ignore[misc]
         *,
         activation: str = "relu",
         gates: str = "unit",
-        lambda_: float = 0.1,
+        lambda_: float | Sequence[float] = 0.1,
         epochs: int = 200,
         batch: int = 128,
         learning_rate: float = 1e-2,
@@ -117,7 +101,7 @@ class SparseMLP(BaseEstimator):  # type: ignore[misc]
             "hidden": listed(self.hidden, int),
             "activation": self.activation,
             "gates": self.gates,
-            "lambda": float(self.lambda_),
+            "lambda": np.ravel(self.lambda_).astype(float).tolist(),
             "epochs": int(self.epochs),
             "batch": int(self.batch),
             "learning_rate": float(self.learning_rate),
@@ -127,16 +111,15 @@ class SparseMLP(BaseEstimator):  # type: ignore[misc]
             "patience": one(self.patience, int),
             "seed": int(self.seed),
         }
-        self._inputs = Scale(X)
-        self.network_ = _ell0.train_network(json.dumps(settings), self._inputs.there(X), y, None)
+        self.network_ = _ell0.train_network(json.dumps(settings), X, y, None)
         self.widths_ = self.network_.widths
         self.inputs_read_ = self.network_.inputs_read
         self.history_ = json.loads(self.network_.history())
 
-    def _outputs(self, X: Any) -> npt.NDArray[np.float32]:
+    def _outputs(self, X: Any) -> Doubles:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self.network_.predict(self._inputs.there(X))
+        return self.network_.predict(X)
 
     def __sklearn_is_fitted__(self) -> bool:
         # A parameter ends with an underscore, which would otherwise be taken for a result.

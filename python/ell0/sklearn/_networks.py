@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from ._engine import Doubles
-from ._gated import PARAMETERS, Scale, SparseMLP
+from ._gated import PARAMETERS, SparseMLP
 
 
 class SparseMLPRegressor(RegressorMixin, SparseMLP):  # type: ignore[misc]
@@ -59,9 +59,8 @@ class SparseMLPRegressor(RegressorMixin, SparseMLP):  # type: ignore[misc]
             ensure_min_samples=2,
         )
         targets = y.reshape(len(y), -1).astype(np.float64)
-        self._targets = Scale(targets)
         self._one_target = y.ndim == 1
-        self._train(X, self._targets.there(targets), {"task": "regression"})
+        self._train(X, targets, {"task": "regression"})
         return self
 
     def predict(self, X: Any) -> Doubles:
@@ -77,8 +76,7 @@ class SparseMLPRegressor(RegressorMixin, SparseMLP):  # type: ignore[misc]
         ndarray of shape (n_samples,) or (n_samples, n_targets)
             The targets, as many as there were.
         """
-        outputs = self._outputs(X)
-        found = self._targets.back(outputs)
+        found = self._outputs(X)
         return found[:, 0] if self._one_target else found
 
     def __sklearn_tags__(self) -> Any:
@@ -142,7 +140,7 @@ class SparseMLPClassifier(ClassifierMixin, SparseMLP):  # type: ignore[misc]
         ndarray of shape (n_samples, n_classes)
             A column for each of `classes_`.
         """
-        probabilities: Doubles = softmax(self._outputs(X).astype(np.float64))
+        probabilities: Doubles = softmax(self._outputs(X))
         return probabilities
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

@@ -146,7 +146,7 @@ fn files_without_tables_say_so() {
     desk.put("brotli.parquet", bytes);
     desk.all_fail(
         "
-        fit empty.npz --states x | empty.npz: there is no array in it; expected arrays of one or two dimensions, as numpy.savez and numpy.save write them
+        fit empty.npz --states x | empty.npz: there is no array in it; expected arrays of one or more dimensions, as numpy.savez and numpy.save write them
         fit short.npy --states x | short.npy: it cannot be read as an NPZ or NPY file
         fit brotli.parquet --states x --dt 1 | brotli.parquet: column `x` is compressed with Brotli, which this program does not read; write the file again with Snappy, gzip, Zstandard, LZ4 or no compression
     ",

@@ -141,6 +141,10 @@ impl Source for Csv {
         self.dropped
     }
 
+    fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
     fn place(&self) -> &'static str {
         "line"
     }

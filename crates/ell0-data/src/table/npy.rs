@@ -12,6 +12,8 @@ pub struct Element {
     pub kind: Kind,
     pub size: usize,
     big_endian: bool,
+    /// Text of four bytes a letter.
+    wide: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,12 +44,49 @@ impl Element {
             kind,
             size,
             big_endian: order == '>',
+            wide: text.contains('U'),
         })
     }
 
-    pub fn number(self, bytes: &[u8]) -> f64 {
+    /// As a label. Whole numbers are written as such: beyond 2⁵³ doubles would not be told apart.
+    pub fn text(self, bytes: &[u8]) -> String {
+        let unsigned = self.bits(bytes);
+        match self.kind {
+            Kind::Float => self.number(bytes).to_string(),
+            Kind::Unsigned => unsigned.to_string(),
+            Kind::Signed => self.signed(unsigned).to_string(),
+            Kind::Text if self.wide => {
+                let letter = |four: &[u8]| {
+                    let code = four
+                        .iter()
+                        .rev()
+                        .fold(0u32, |all, b| all << 8 | u32::from(*b));
+                    let code = if self.big_endian {
+                        code.swap_bytes()
+                    } else {
+                        code
+                    };
+                    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+                };
+                let letters: String = bytes.chunks_exact(4).map(letter).collect();
+                letters.trim_end_matches('\0').into()
+            }
+            Kind::Text => {
+                let letters = String::from_utf8_lossy(bytes);
+                letters.trim_end_matches('\0').into()
+            }
+        }
+    }
+
+    fn signed(self, unsigned: u64) -> i64 {
+        let unused = 64 - 8 * self.size as u32;
+        (unsigned << unused).cast_signed() >> unused
+    }
+
+    /// The bytes of a number as a whole; 0 for text.
+    fn bits(self, bytes: &[u8]) -> u64 {
         if self.kind == Kind::Text {
-            return f64::NAN;
+            return 0;
         }
         let mut little = [0u8; 8];
         for (k, byte) in bytes.iter().enumerate() {
@@ -57,15 +96,19 @@ impl Element {
                 k
             }] = *byte;
         }
-        let unsigned = u64::from_le_bytes(little);
+        u64::from_le_bytes(little)
+    }
+
+    pub fn number(self, bytes: &[u8]) -> f64 {
+        if self.kind == Kind::Text {
+            return f64::NAN;
+        }
+        let unsigned = self.bits(bytes);
         match (self.kind, self.size) {
             (Kind::Float, 4) => f64::from(f32::from_bits(unsigned as u32)),
             (Kind::Float | Kind::Text, _) => f64::from_bits(unsigned),
             (Kind::Unsigned, _) => unsigned as f64,
-            (Kind::Signed, size) => {
-                let unused = 64 - 8 * size as u32;
-                ((unsigned << unused).cast_signed() >> unused) as f64
-            }
+            (Kind::Signed, _) => self.signed(unsigned) as f64,
         }
     }
 }
@@ -81,7 +124,7 @@ const WIDEST: u64 = 1 << 16;
 
 /// What the header of an array says.
 pub(super) struct Header {
-    /// Rows and columns, if it has one or two dimensions.
+    /// Rows and columns, if it has at least one dimension and not too many numbers in a row.
     pub table: Option<Shape>,
     /// The form of its numbers, if it is known.
     pub element: Option<Element>,
@@ -144,16 +187,20 @@ impl Header {
         let by_columns = header.order() == Order::Fortran;
         let table = match *shape {
             [rows] => Some((rows, 1)),
-            [rows, width] if width <= WIDEST => Some((rows, width as usize)),
-            // Single numbers and higher arrays are no columns.
-            _ => None,
+            // A single number is no column.
+            [] => None,
+            [rows, ref each @ ..] => {
+                let width = each.iter().try_fold(1u64, |w, n| w.checked_mul(*n));
+                let width = width.filter(|w| *w <= WIDEST);
+                width.map(|width| (rows, width as usize))
+            }
         };
         Ok(Header {
             table: table.map(|(rows, width)| Shape {
                 rows,
                 width,
                 single: shape.len() == 1,
-                by_columns: by_columns && shape.len() == 2 && width > 1,
+                by_columns: by_columns && shape.len() > 1 && width > 1,
             }),
             element: match header.dtype() {
                 npyz::DType::Plain(text) => Element::new(&text.to_string()),

@@ -1,4 +1,4 @@
-//! NPZ files, as `numpy.savez` and `savez_compressed` write them: every array of one dimension is a column, every array `X` of two dimensions the columns `X_0`, `X_1`, … An NPY file is like one with a single array `x`.
+//! NPZ files, as `numpy.savez` and `savez_compressed` write them: every array of one dimension is a column, every array `X` of two or more dimensions the columns `X_0`, `X_1`, …, the numbers of each row one after the other. An NPY file is like one with a single array `x`.
 
 use std::{
     fs::File,
@@ -188,7 +188,7 @@ impl Npz {
             arrays.push(array);
         }
         if names.is_empty() {
-            let expected = "expected arrays of one or two dimensions, as numpy.savez and numpy.save write them";
+            let expected = "expected arrays of one or more dimensions, as numpy.savez and numpy.save write them";
             let reason = match there {
                 0 => format!("there is no array in it; {expected}"),
                 1 => format!("its array is no table of at least one column; {expected}"),
@@ -323,6 +323,10 @@ impl Source for Npz {
         self.dropped
     }
 
+    fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
     fn read(&mut self, rows: usize, block: &mut Block) -> Result<()> {
         loop {
             block.clear(self.wanted.len());
@@ -373,8 +377,7 @@ impl Source for Npz {
                     let rows = reader.bytes.chunks_exact(array.width * element.size);
                     let cells = rows.map(|row| &row[column * element.size..][..element.size]);
                     if label {
-                        // As bytes: numbers beyond 2⁵³ would not be told apart.
-                        out.extend(cells.map(|cell| self.labels.number(&format!("{cell:?}"))));
+                        out.extend(cells.map(|cell| self.labels.number(&element.text(cell))));
                     } else {
                         out.extend(cells.map(|cell| element.number(cell)));
                     }

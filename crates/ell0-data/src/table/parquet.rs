@@ -180,6 +180,10 @@ impl Source for Parquet {
         self.dropped
     }
 
+    fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
     fn read(&mut self, rows: usize, block: &mut Block) -> Result<()> {
         // Blocks without a single whole row are passed over.
         loop {

@@ -30,14 +30,15 @@ pub(super) struct Vertex {
 const FAR: f64 = 20.0;
 const STEPS: usize = 2000;
 
+/// Gates whose settings are kept: a fit needs two of them at most.
+const KEPT: usize = 4;
+
 /// The settings of a gate from closed to open, without their costs. They take thousands of quadratures, more than all the rest of a path on few terms, and path after path asks for the same:
-/// those of the last gate are kept.
+/// those of the last few gates are kept.
 fn settings(gate: &HardConcrete) -> Arc<[Vertex]> {
-    static LAST: Mutex<Option<(HardConcrete, Arc<[Vertex]>)>> = Mutex::new(None);
-    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((known, settings)) = &*last
-        && known == gate
-    {
+    static KNOWN: Mutex<Vec<(HardConcrete, Arc<[Vertex]>)>> = Mutex::new(Vec::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, settings)) = known.iter().find(|(other, _)| other == gate) {
         return settings.clone();
     }
     let setting = |step: usize| {
@@ -54,7 +55,10 @@ fn settings(gate: &HardConcrete) -> Arc<[Vertex]> {
         }
     };
     let settings: Arc<[Vertex]> = (0..=STEPS).map(setting).collect();
-    *last = Some((*gate, settings.clone()));
+    if known.len() == KEPT {
+        known.remove(0);
+    }
+    known.push((*gate, settings.clone()));
     settings
 }
 

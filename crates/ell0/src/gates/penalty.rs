@@ -151,6 +151,12 @@ impl Penalty {
         self.l2
     }
 
+    /// The same with another multiple of λ.
+    pub(crate) fn priced(mut self, factor: f64) -> Self {
+        self.lambda *= factor;
+        self
+    }
+
     /// The same with λ and the prior's weight multiplied by `factor`: the warm-up.
     pub(crate) fn warmed(mut self, factor: f64) -> Self {
         self.lambda *= factor;

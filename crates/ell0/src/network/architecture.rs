@@ -38,6 +38,7 @@ pub enum NoisePer {
 /// | `per` | unit | what a gate multiplies | unit, weight |
 /// | `noise` | batch | how often gates are drawn | batch, row |
 /// | `drop_rate` | 0.5 | initial d, log α ~ N(log((1−d)/d), 0.01²) | (0, 1) |
+/// | `price` | 1 | factor of the penalty's λ in this layer | ≥ 0 |
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GateSpec {
@@ -49,6 +50,17 @@ pub struct GateSpec {
     pub noise: NoisePer,
     /// Initial drop rate.
     pub drop_rate: f64,
+    /// Factor of λ.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub price: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn is_one(price: &f64) -> bool {
+    *price == 1.0
 }
 
 impl Default for GateSpec {
@@ -58,6 +70,7 @@ impl Default for GateSpec {
             per: Per::Unit,
             noise: NoisePer::Batch,
             drop_rate: 0.5,
+            price: 1.0,
         }
     }
 }
@@ -205,6 +218,12 @@ impl Architecture {
                     "drop_rate",
                     spec.drop_rate,
                     "the initial drop rate must lie strictly between 0 and 1, for example 0.5",
+                )?;
+                require(
+                    spec.price >= 0.0 && spec.price.is_finite(),
+                    "price",
+                    spec.price,
+                    "the factor of λ must be finite and not negative",
                 )?;
             }
             log_alphas.push(place(Some(layer.gates()))?);

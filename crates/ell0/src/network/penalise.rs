@@ -30,11 +30,13 @@ impl Architecture {
             let d_w = &mut ungated[weights];
             total += match layer.gating {
                 Gating::Plain => plain(w, penalty, d_w),
-                Gating::Gated(spec) if spec.per == Per::Unit => {
-                    unit_gates(spec.distribution, log_alphas, w, penalty, d_w, d_log_alpha)
-                }
                 Gating::Gated(spec) => {
-                    weight_gates(spec.distribution, log_alphas, w, penalty, d_w, d_log_alpha)
+                    let penalty = &penalty.priced(spec.price);
+                    let paid = match spec.per {
+                        Per::Unit => unit_gates,
+                        Per::Weight => weight_gates,
+                    };
+                    paid(spec.distribution, log_alphas, w, penalty, d_w, d_log_alpha)
                 }
             };
             if penalty.l1() > 0.0 || penalty.l2() > 0.0 {

@@ -161,12 +161,12 @@ impl Column {
                 DoubleColumnReader(r) => {
                     read_typed(r, present, rows, out, |v| labels.number(&v.to_string()))
                 }
-                ByteArrayColumnReader(r) => read_typed(r, present, rows, out, |v| {
-                    labels.number(&format!("{:?}", v.data()))
-                }),
-                FixedLenByteArrayColumnReader(r) => read_typed(r, present, rows, out, |v| {
-                    labels.number(&format!("{:?}", v.data()))
-                }),
+                ByteArrayColumnReader(r) => {
+                    read_typed(r, present, rows, out, |v| labels.number(&text(v.data())))
+                }
+                FixedLenByteArrayColumnReader(r) => {
+                    read_typed(r, present, rows, out, |v| labels.number(&text(v.data())))
+                }
             }
             .map(Some);
         }
@@ -210,6 +210,11 @@ impl Column {
             }
         }
     }
+}
+
+/// A label of bytes: text where it is some.
+fn text(bytes: &[u8]) -> String {
+    std::str::from_utf8(bytes).map_or_else(|_| format!("{bytes:?}"), String::from)
 }
 
 #[cfg(test)]

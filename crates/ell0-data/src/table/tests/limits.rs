@@ -113,7 +113,7 @@ fn archives_hold_what_they_claim() {
             &empty,
             name,
             "x",
-            "there is no array in it; expected arrays of one or two dimensions",
+            "there is no array in it; expected arrays of one or more dimensions",
         );
     }
     // The size of the first entry as the directory claims it, 24 bytes behind its signature.

@@ -1,0 +1,285 @@
+//! A network that was trained, at work.
+
+use std::ops::Range;
+
+use ell0::{
+    checkpoint::{Tensor, from_bytes, to_bytes},
+    export::Network,
+    network::{Architecture, Compact, Complexity, Mlp},
+    training::EpochRecord,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{NetworkSettings, NetworkTask, Quality, Scale};
+use crate::error::{Error, Result};
+
+/// A network that was trained, without what its closed gates leave out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SparseNetwork {
+    /// What it was trained with.
+    pub settings: NetworkSettings,
+    /// Its epochs.
+    pub history: Vec<EpochRecord>,
+    network: Mlp,
+    compact: Compact,
+    scale_in: Scale,
+    scale_out: Scale,
+}
+
+const FORMAT: &str = "ell0-sparse-network";
+const VERSION: u32 = 2;
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    settings: NetworkSettings,
+    history: Vec<EpochRecord>,
+    architecture: Architecture,
+    scale_in: Scale,
+    scale_out: Scale,
+}
+
+impl SparseNetwork {
+    pub(super) fn new(
+        settings: NetworkSettings,
+        history: Vec<EpochRecord>,
+        network: Mlp,
+        scale_in: Scale,
+        scale_out: Scale,
+    ) -> Result<Self> {
+        let compact = network.compact()?;
+        let widths = [
+            (&scale_in, compact.original_inputs()),
+            (&scale_out, network.architecture().outputs()),
+        ];
+        for (scale, width) in widths {
+            let finite = scale
+                .mean
+                .iter()
+                .chain(&scale.deviation)
+                .all(|v| v.is_finite());
+            if !finite || scale.mean.len() != width || scale.deviation.len() != width {
+                return Err(Error::Settings("the scales of a network do not fit it"));
+            }
+        }
+        Ok(SparseNetwork {
+            settings,
+            history,
+            network,
+            compact,
+            scale_in,
+            scale_out,
+        })
+    }
+
+    /// Outputs for rows, row by row, in the units of the data: targets, or a number for each class, whose softmax are probabilities.
+    pub fn predict(&self, rows: &[f64]) -> Result<Vec<f64>> {
+        let outputs = self.compact.predict(&self.scale_in.there(rows))?;
+        Ok(self.scale_out.back(&outputs))
+    }
+
+    /// How good it is on rows of inputs and targets.
+    pub fn quality(&self, x: &[f64], y: &[f64]) -> Result<Quality> {
+        let (found, outputs) = (self.predict(x)?, self.network.architecture().outputs());
+        match self.settings.task {
+            NetworkTask::Regression => Quality::of_numbers(&found, y, outputs),
+            NetworkTask::Classification => Quality::of_classes(&found, y, outputs),
+        }
+    }
+
+    /// The network without what its closed gates leave out, of standardised inputs.
+    #[must_use]
+    pub fn compact(&self) -> &Compact {
+        &self.compact
+    }
+
+    /// How large it was, and is.
+    pub fn complexity(&self) -> Result<Complexity> {
+        Ok(self.network.complexity()?)
+    }
+
+    /// Units that are left in each layer, inputs first.
+    #[must_use]
+    pub fn widths(&self) -> Vec<usize> {
+        let layers = self.compact.network().architecture().layers();
+        let first = layers.first().map(|l| l.inputs);
+        first
+            .into_iter()
+            .chain(layers.iter().map(|l| l.outputs))
+            .collect()
+    }
+
+    /// The compacted network of inputs as they are: scales have moved into the first and the last layer.
+    pub fn unscaled(&self) -> Result<Compact> {
+        let (small, inputs) = (self.compact.network(), self.compact.original_inputs());
+        let architecture = small.architecture();
+        let mut layers = architecture.layers().to_vec();
+        let last = layers.len() - 1;
+        let mut parameters = Vec::new();
+        for (k, layer) in layers.iter_mut().enumerate() {
+            let width = layer.outputs;
+            let wide =
+                |range: Range<usize>| small.parameters()[range].iter().map(|v| f64::from(*v));
+            let mut weights: Vec<f64> = wide(architecture.weights(k)).collect();
+            let mut biases: Vec<f64> = wide(architecture.biases(k)).collect();
+            biases.resize(width, 0.0);
+            layer.bias = true;
+            if k == 0 {
+                let mut all = vec![0.0; inputs * width];
+                for (own, &input) in weights
+                    .chunks_exact(width.max(1))
+                    .zip(self.compact.inputs())
+                {
+                    let (mean, deviation) =
+                        (self.scale_in.mean[input], self.scale_in.deviation[input]);
+                    for (o, w) in own.iter().enumerate() {
+                        all[input * width + o] = w / deviation;
+                        biases[o] -= w * mean / deviation;
+                    }
+                }
+                weights = all;
+                layer.inputs = inputs;
+            }
+            if k == last {
+                for (at, w) in weights.iter_mut().enumerate() {
+                    *w *= self.scale_out.deviation[at % width];
+                }
+                for (o, b) in biases.iter_mut().enumerate() {
+                    *b = *b * self.scale_out.deviation[o] + self.scale_out.mean[o];
+                }
+            }
+            parameters.extend(weights.iter().chain(&biases).map(|v| *v as f32));
+        }
+        let whole = Mlp::from_parameters(Architecture::new(layers)?, parameters)?;
+        Ok(whole.compact()?)
+    }
+
+    /// As something that can be exported, of inputs as they are: x0, x1, …, outputs y0, y1, ….
+    pub fn exportable(&self) -> Result<Network> {
+        let names = |letter: &str, n: usize| (0..n).map(|k| format!("{letter}{k}")).collect();
+        let compact = self.unscaled()?;
+        let outputs = compact.network().architecture().outputs();
+        let inputs = names("x", compact.original_inputs());
+        Ok(Network::new(compact, inputs, names("y", outputs))?)
+    }
+
+    /// The bytes of a file with everything.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let header = Header {
+            settings: self.settings.clone(),
+            history: self.history.clone(),
+            architecture: self.network.architecture().clone(),
+            scale_in: self.scale_in.clone(),
+            scale_out: self.scale_out.clone(),
+        };
+        let tensor = Tensor::flat(self.network.parameters());
+        Ok(to_bytes(
+            FORMAT,
+            VERSION,
+            &header,
+            &[("parameters".into(), tensor)],
+        )?)
+    }
+
+    /// Of such bytes; `path` is for messages.
+    pub fn from_bytes(bytes: &[u8], path: &str) -> Result<Self> {
+        let (header, tensors) = from_bytes::<Header>(FORMAT, VERSION, bytes, path)?;
+        let parameters = tensors.take("parameters", &[header.architecture.parameter_len()])?;
+        let network = Mlp::from_parameters(header.architecture, parameters)?;
+        SparseNetwork::new(
+            header.settings,
+            header.history,
+            network,
+            header.scale_in,
+            header.scale_out,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ell0::rng::Stream;
+
+    use super::*;
+    use crate::{network::NetworkGates, observer::Silent};
+
+    /// Inputs of different sizes, one of which never changes and one of which says nothing.
+    fn rows(n: usize) -> (Vec<f64>, Vec<f64>) {
+        let mut rng = Stream::new(5).at(0);
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        for _ in 0..n {
+            let (a, b, c) = (rng.normal(), rng.normal(), rng.normal());
+            x.extend([100.0 + 5.0 * a, 3.0, 1e-3 * b, c]);
+            y.extend([1000.0 + 50.0 * a, -2.0 * a + b]);
+        }
+        (x, y)
+    }
+
+    #[test]
+    fn scales_move_into_the_network_and_prices_are_those_of_layers() {
+        let (x, y) = rows(400);
+        let settings = NetworkSettings {
+            hidden: vec![16],
+            epochs: 600,
+            // The inputs cost something, the hidden units nothing.
+            lambda: vec![1.0, 0.0],
+            ..NetworkSettings::default()
+        };
+        let network = settings.run_on(&x, 4, &y, &Silent).expect("a network");
+        let Quality::Regression { r2, .. } = network.quality(&x, &y).expect("quality") else {
+            panic!("numbers");
+        };
+        assert!(r2.iter().all(|r| *r > 0.9), "{r2:?}");
+        assert_eq!(network.compact().inputs(), [0, 2]);
+        let exported = network.exportable().expect("a network");
+        let single: Vec<f32> = x.iter().map(|v| *v as f32).collect();
+        let (there, here) = (
+            exported.predict(&single).expect("rows"),
+            network.predict(&x).expect("rows"),
+        );
+        let worst = |k: usize| {
+            let both = there.iter().zip(&here).skip(k).step_by(2);
+            both.map(|(a, b)| (f64::from(*a) - b).abs())
+                .fold(0.0, f64::max)
+        };
+        // Single precision, of targets with deviations of 50 and 2.
+        assert!(
+            worst(0) < 1e-2 && worst(1) < 1e-3,
+            "{} {}",
+            worst(0),
+            worst(1)
+        );
+        let bytes = network.to_bytes().expect("bytes");
+        assert_eq!(
+            SparseNetwork::from_bytes(&bytes, "x").expect("the same"),
+            network
+        );
+        // Dear hidden units close, too.
+        let dear = NetworkSettings {
+            lambda: vec![1.0, 10.0],
+            ..settings.clone()
+        };
+        let dear = dear.run_on(&x, 4, &y, &Silent).expect("a network");
+        assert!(
+            dear.widths()[1] < network.widths()[1],
+            "{:?}",
+            dear.widths()
+        );
+        let size = network.complexity().expect("sizes");
+        assert!(size.compacted_flops < size.flops);
+        for (lambda, words) in [(vec![1.0, 2.0, 3.0], "3 prices"), (vec![-1.0], "-1")] {
+            let wrong = NetworkSettings {
+                lambda,
+                ..settings.clone()
+            };
+            let said = wrong.run_on(&x, 4, &y, &Silent).expect_err("refused");
+            assert!(said.to_string().contains(words), "{said}");
+        }
+        let plain = NetworkSettings {
+            gates: NetworkGates::None,
+            epochs: 2,
+            ..settings
+        };
+        let plain = plain.run_on(&x, 4, &y, &Silent).expect("a network");
+        assert_eq!(plain.widths(), [4, 16, 2]);
+    }
+}
