@@ -193,11 +193,37 @@ def train_network(
 ) -> SparseNetwork:
     """Trains a network with gates on rows of inputs and targets (settings: JSON)."""
 
+def network(
+    settings: str,
+    data: _Tables | None,
+    site: tuple[_Path, bool] | None,
+    progress: _Progress,
+) -> NetworkRun:
+    """Trains networks on tables in memory, or on the files of the settings (JSON)."""
+
+def resume_network(folder: _Path, progress: _Progress) -> NetworkRun:
+    """Goes on with the run in a folder."""
+
+class NetworkRun:
+    """Networks that were trained on tables."""
+
+    @staticmethod
+    def read(folder: _Path) -> NetworkRun: ...
+    def rows(self) -> str: ...
+    def epochs(self) -> str: ...
+    def networks(self) -> list[SparseNetwork]: ...
+
 class SparseNetwork:
     """A network that was trained, without what its closed gates leave out."""
 
     @staticmethod
+    def read(path: _Path) -> SparseNetwork: ...
+    @staticmethod
     def from_bytes(bytes: bytes) -> SparseNetwork: ...
+    def names(self) -> str: ...
+    def quality(
+        self, x: NDArray[np.float64], y: NDArray[np.float64] | NDArray[np.int64]
+    ) -> str: ...
     def to_bytes(self) -> bytes: ...
     def predict(self, x: NDArray[np.float64]) -> NDArray[np.float64]: ...
     def history(self) -> str: ...

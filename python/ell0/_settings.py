@@ -61,7 +61,7 @@ def of_fit(law: Law, roles: dict[str, Any]) -> str:
         "criterion": law.criterion,
         "data": data,
     }
-    return _written(settings)
+    return written(settings)
 
 
 def of_score(law: Working, roles: dict[str, Any]) -> str:
@@ -71,7 +71,7 @@ def of_score(law: Working, roles: dict[str, Any]) -> str:
     settings["derivative"] = "auto" if roles["rates"] else law.derivative
     settings["drop-missing"] = law.drop_missing
     settings["drop-short"] = law.drop_short
-    return _written(settings)
+    return written(settings)
 
 
 def read(text: str) -> dict[str, Any]:
@@ -106,8 +106,9 @@ def _few(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else values or None
 
 
-def _written(settings: dict[str, Any]) -> str:
-    flat = {**settings, **settings.get("data", {})}
+def written(settings: dict[str, Any]) -> str:
+    """Settings as JSON, whose numbers are finite."""
+    flat = {**settings, **settings.get("data", {}), **settings.get("network", {})}
     for name, value in flat.items():
         for number in _several(value) if not isinstance(value, (str, Mapping)) else []:
             if isinstance(number, float) and not math.isfinite(number):
@@ -119,4 +120,4 @@ def _plain(value: Any) -> Any:
     """Numbers of NumPy as those of Python."""
     if hasattr(value, "item"):
         return value.item()
-    raise TypeError(f"{value!r} is no setting of a law: give text or numbers")
+    raise TypeError(f"{value!r} is no setting: give text or numbers")

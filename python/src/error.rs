@@ -15,10 +15,14 @@ pub fn raised<E: Into<Error>>(error: E) -> PyErr {
     match error.root() {
         Error::Stopped { .. } => PyKeyboardInterrupt::new_err(text),
         Error::FolderExists(_) | Error::FileExists(_) => PyFileExistsError::new_err(text),
-        Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+        Error::Io { source, .. } | Error::Data(ell0_data::Error::Io { source, .. })
+            if source.kind() == std::io::ErrorKind::NotFound =>
+        {
             PyFileNotFoundError::new_err(text)
         }
-        Error::Io { .. } | Error::Held(_) => PyOSError::new_err(text),
+        Error::Io { .. } | Error::Data(ell0_data::Error::Io { .. }) | Error::Held(_) => {
+            PyOSError::new_err(text)
+        }
         _ => PyValueError::new_err(text),
     }
 }

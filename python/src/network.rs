@@ -2,18 +2,101 @@
 
 use std::path::PathBuf;
 
-use ell0_run::{Exportable, NetworkSettings, SparseNetwork as Trained};
+use ell0::wording::shown_path;
+use ell0_run::{
+    Error, Exportable, NetworkRun as Run, NetworkRunSettings, NetworkSettings, Site,
+    SparseNetwork as Trained,
+};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
 
 use crate::{
     error::{raised, unread},
-    export, long,
+    export, long, tables,
 };
 
 pub fn register(module: &Bound<PyModule>) -> PyResult<()> {
     module.add_class::<SparseNetwork>()?;
+    module.add_class::<NetworkRun>()?;
+    module.add_function(wrap_pyfunction!(network, module)?)?;
+    module.add_function(wrap_pyfunction!(resume_network, module)?)?;
     module.add_function(wrap_pyfunction!(train_network, module)?)
+}
+
+/// Networks that were trained on tables.
+#[pyclass(module = "ell0._ell0", frozen)]
+pub struct NetworkRun {
+    run: Run,
+}
+
+#[pymethods]
+impl NetworkRun {
+    /// Of the folder of a run.
+    #[staticmethod]
+    fn read(folder: PathBuf) -> PyResult<Self> {
+        let run = Run::read(folder).map_err(raised)?;
+        Ok(NetworkRun { run })
+    }
+
+    /// The results: JSON.
+    fn rows(&self) -> PyResult<String> {
+        serde_json::to_string(self.run.rows()).map_err(|e| unread("the results", &e))
+    }
+
+    /// All epochs: JSON.
+    fn epochs(&self) -> PyResult<String> {
+        serde_json::to_string(&self.run.metrics).map_err(|e| unread("the epochs", &e))
+    }
+
+    /// The networks, in the order of the results.
+    fn networks(&self) -> Vec<SparseNetwork> {
+        let all = self.run.networks.iter().cloned();
+        all.map(|network| SparseNetwork { network }).collect()
+    }
+}
+
+/// Trains networks on tables in files or, if there are some, in memory.
+#[pyfunction]
+fn network(
+    py: Python,
+    settings: &str,
+    data: Option<tables::Tables>,
+    site: Option<(PathBuf, bool)>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<NetworkRun> {
+    let settings: NetworkRunSettings =
+        serde_json::from_str(settings).map_err(|e| unread("the settings of a network", &e))?;
+    let frames = data.map(tables::frames).transpose()?;
+    let site = site.map(|(folder, replace)| Site {
+        replace,
+        ..Site::new(folder)
+    });
+    let run = long::run(py, progress, |observer| match &frames {
+        Some(frames) => settings.run_on(frames, site.as_ref(), observer),
+        None => settings.run(site.as_ref(), observer),
+    })?;
+    Ok(NetworkRun { run })
+}
+
+/// Goes on with the run in a folder.
+#[pyfunction]
+fn resume_network(
+    py: Python,
+    folder: PathBuf,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<NetworkRun> {
+    let run = long::run(py, progress, |observer| {
+        let run = NetworkRunSettings::resume(&Site::new(folder.clone()), observer);
+        run.map_err(|error| match error.root() {
+            // Its settings name no files.
+            Error::NoData => Error::Unsuitable(format!(
+                "{} learned from tables in memory, which it does not keep: train again with these, and force=True",
+                shown_path(&folder)
+            )),
+            _ => error,
+        })
+    })?;
+    Ok(NetworkRun { run })
 }
 
 /// A network that was trained, without what its closed gates leave out.
@@ -101,6 +184,18 @@ impl SparseNetwork {
         serde_json::to_string(&self.network.history).map_err(|e| unread("the epochs", &e))
     }
 
+    /// What goes in and what comes out is called: JSON.
+    fn names(&self) -> PyResult<String> {
+        serde_json::to_string(&self.network.names).map_err(|e| unread("the names", &e))
+    }
+
+    /// How good it is on rows: JSON.
+    fn quality(&self, x: PyReadonlyArray2<f64>, y: Targets) -> PyResult<String> {
+        let (_, y) = y.rows();
+        let quality = self.network.quality(&rows(&x), &y).map_err(raised)?;
+        serde_json::to_string(&quality).map_err(|e| unread("the quality", &e))
+    }
+
     /// Units that are left in each layer, inputs first.
     #[getter]
     fn widths(&self) -> Vec<usize> {
@@ -115,6 +210,13 @@ impl SparseNetwork {
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.network.to_bytes().map_err(raised)?))
+    }
+
+    /// Of a file, or the folder of a run.
+    #[staticmethod]
+    fn read(path: PathBuf) -> PyResult<Self> {
+        let network = Trained::read(path).map_err(raised)?;
+        Ok(SparseNetwork { network })
     }
 
     #[staticmethod]

@@ -19,7 +19,7 @@ use clap::{CommandFactory, Parser, Subcommand};
     name = "ell0",
     version,
     arg_required_else_help = true,
-    after_help = "What to type next:\n  ell0 tutorial --quick                     everything, on one page, in minutes\n  ell0 fit DATA.csv --states x,y            the law behind a file of measurements\n  ell0 train --env \"pendulum(g=9.81)\"       a control law, learned by acting\n  ell0 analyze POLICY.json --env pendulum   what can be said of it before it is put to work\n`ell0 COMMAND --help` tells the rest."
+    after_help = "What to type next:\n  ell0 tutorial --quick                     everything, on one page, in minutes\n  ell0 fit DATA.csv --states x,y            the law behind a file of measurements\n  ell0 train --env \"pendulum(g=9.81)\"       a control law, learned by acting\n  ell0 network DATA.csv --class label       a sparse network for a table\n  ell0 analyze POLICY.json --env pendulum   what can be said of it before it is put to work\n`ell0 COMMAND --help` tells the rest."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -36,6 +36,7 @@ enum Command {
     Simulate(commands::simulate::Simulate),
     Export(commands::export::Export),
     Collect(commands::collect::Collect),
+    Network(Box<commands::network::Network>),
     Train(Box<commands::train::Train>),
     Evaluate(commands::control::Evaluate),
     Rollout(commands::control::Rollout),
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Command::Simulate(command) => command.run(),
         Command::Export(command) => command.run(),
         Command::Collect(command) => command.run(),
+        Command::Network(command) => command.run(),
         Command::Train(command) => command.run(),
         Command::Evaluate(command) => command.run(),
         Command::Rollout(command) => command.run(),

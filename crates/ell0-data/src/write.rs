@@ -10,8 +10,8 @@ use std::{
 use ell0::checkpoint::WholeFile;
 pub use ell0::checkpoint::write_whole;
 use parquet::{
-    basic::{Compression, Repetition, Type as Physical},
-    data_type::{BoolType, DoubleType, Int64Type},
+    basic::{Compression, LogicalType, Repetition, Type as Physical},
+    data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type},
     file::{properties::WriterProperties, writer::SerializedFileWriter},
     schema::types::Type,
 };
@@ -27,14 +27,20 @@ pub enum Values {
     Integer(Vec<i64>),
     /// True or false; 1 or 0 in a CSV file.
     Flag(Vec<bool>),
+    /// Words.
+    Text(Vec<String>),
 }
 
 impl Values {
-    fn len(&self) -> usize {
+    /// How many there are.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "a block has rows")]
+    pub fn len(&self) -> usize {
         match self {
             Values::Number(v) => v.len(),
             Values::Integer(v) => v.len(),
             Values::Flag(v) => v.len(),
+            Values::Text(v) => v.len(),
         }
     }
 
@@ -43,14 +49,18 @@ impl Values {
             Values::Number(_) => Physical::DOUBLE,
             Values::Integer(_) => Physical::INT64,
             Values::Flag(_) => Physical::BOOLEAN,
+            Values::Text(_) => Physical::BYTE_ARRAY,
         }
     }
 
-    fn cell(&self, row: usize) -> String {
+    /// One of them, as a CSV file has it, but for quotes.
+    #[must_use]
+    pub fn cell(&self, row: usize) -> String {
         match self {
             Values::Number(v) => v[row].to_string(),
             Values::Integer(v) => v[row].to_string(),
             Values::Flag(v) => u8::from(v[row]).to_string(),
+            Values::Text(v) => v[row].clone(),
         }
     }
 }
@@ -105,9 +115,9 @@ impl TableWriter {
             self.form = if super::table::has_extension(&self.path, "parquet") {
                 let fields = self.names.iter().zip(columns).map(|(name, values)| {
                     let field = Type::primitive_type_builder(name, values.physical())
-                        .with_repetition(Repetition::REQUIRED)
-                        .build();
-                    field.map(Arc::new)
+                        .with_repetition(Repetition::REQUIRED);
+                    let text = matches!(values, Values::Text(_)).then_some(LogicalType::String);
+                    field.with_logical_type(text).build().map(Arc::new)
                 });
                 let fields = fields
                     .collect::<Result<Vec<_>, _>>()
@@ -171,6 +181,12 @@ fn write_group(
             Values::Number(v) => column.typed::<DoubleType>().write_batch(v, None, None)?,
             Values::Integer(v) => column.typed::<Int64Type>().write_batch(v, None, None)?,
             Values::Flag(v) => column.typed::<BoolType>().write_batch(v, None, None)?,
+            Values::Text(v) => {
+                let words: Vec<ByteArray> = v.iter().map(|w| w.as_str().into()).collect();
+                column
+                    .typed::<ByteArrayType>()
+                    .write_batch(&words, None, None)?
+            }
         };
         column.close()?;
     }

@@ -17,6 +17,7 @@ use ell0_data::write::write_whole;
 use crate::{
     error::{About, Error, Result},
     model::read_model,
+    network::{self, SparseNetwork},
 };
 
 /// What can be exported.
@@ -72,10 +73,18 @@ impl Exportable {
     /// Reads a model file, a policy's file, a network's checkpoint, or the model of a run's folder.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
+        let network = path.join(network::FILE);
+        if network.exists() {
+            return Exportable::read(network);
+        }
         if path.extension().is_none_or(|e| e != "safetensors") {
             return Ok(Exportable::Equations(read_model(path)?));
         }
         let bytes = input::read(path, input::MOST_BINARY).map_err(Error::io("read", path))?;
+        if format_of(&bytes, path).is_ok_and(|f| f == network::FORMAT) {
+            let network = SparseNetwork::from_bytes(&bytes, path)?;
+            return Ok(Exportable::Network(network.exportable()?));
+        }
         let actor = match format_of(&bytes, path).as_deref() {
             Ok(POLICY_FORMAT) => Some(Actor::from_bytes(&bytes, path)),
             Ok(TRAINING_FORMAT) => Some(Actor::of_training(path)),

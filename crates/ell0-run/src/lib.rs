@@ -10,7 +10,9 @@
 //! | [`ScoreSettings`], [`SimulateSettings`], [`predict`] | [`Scores`], [`Simulation`](ell0::equation::Simulation) | a law at work |
 //! | [`TrainSettings`] | [`TrainingRun`] | control policies, learned by acting |
 //! | [`CollectSettings`], [`measure`], [`roll_out`], [`optimum`] | [`Evaluation`], [`Trajectory`](ell0_control::rollout::Trajectory), [`Optimum`] | worlds and policies at work |
-//! | [`NetworkSettings`] | [`SparseNetwork`] | sparse networks for rows in memory |
+//! | [`NetworkRunSettings`] | [`NetworkRun`] | sparse networks for tables, in files or in memory |
+//! | [`NetworkSettings`] | [`SparseNetwork`] | a sparse network for rows in memory |
+//! | [`NetworkScoreSettings`] | [`Quality`] | a sparse network at work |
 //! | [`AnalyzeSettings`] | [`Analysis`] | what can be said of a policy or a law |
 //! | [`ExportSettings`] | [`Exported`] | a model or policy in another language |
 //! | [`FigureSettings`], [`ModelsSettings`], [`PolicySettings`], [`PdeSettings`], [`TutorialSettings`] | [`Figures`], [`ModelsRun`], [`TrainingRun`], [`PdeRun`], [`TutorialRun`] | the tutorial |
@@ -55,6 +57,7 @@ mod fit;
 mod folder;
 mod gates;
 mod jobs;
+mod learning;
 mod metrics;
 mod model;
 mod network;
@@ -90,9 +93,11 @@ pub use gates::{
     GateParameters, GateQuantities, GateSettings, GateStudy, GradientStudy, MeasuredEstimator,
     Quantile,
 };
-pub use model::{predict, predict_to_file, read_model};
+pub use model::{Trained, predict, predict_to_file, read_model};
 pub use network::{
-    Calibration, NetworkGates, NetworkSettings, NetworkTask, Quality, Scale, SparseNetwork,
+    Calibration, ClassWeights, MeasuredOn, Names, NetworkData, NetworkEpoch, NetworkGates,
+    NetworkResult, NetworkRun, NetworkRunSettings, NetworkScaling, NetworkSchedule,
+    NetworkScoreSettings, NetworkSettings, NetworkTask, Quality, Scale, SparseNetwork,
 };
 pub use observer::{Event, Observer, Silent, Timed};
 pub use out_file::OutFile;

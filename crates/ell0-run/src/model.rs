@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ell0::{equation::Model, wording::shown_path};
+use ell0::{checkpoint::format_of, equation::Model, input, wording::shown_path};
 use ell0_data::{
     table::{Block, ReadOptions, Table, Want},
     write::{TableWriter, Values},
@@ -11,8 +11,38 @@ use ell0_data::{
 use crate::{
     error::{About, Error, Result},
     files,
+    network::{self, SparseNetwork},
     out_file::OutFile,
 };
+
+/// What was trained or found: equations, or a network.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one at a time")]
+pub enum Trained {
+    /// Equations.
+    Equations(Model),
+    /// A sparse network.
+    Network(SparseNetwork),
+}
+
+impl Trained {
+    /// Reads the file of a model or a network, or that of a run's folder.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let network = path.join(network::FILE);
+        let file = match network.exists() {
+            true => &network,
+            false => path,
+        };
+        if file.extension().is_some_and(|e| e == "safetensors") {
+            let bytes = input::read(file, input::MOST_BINARY).map_err(Error::io("read", file))?;
+            if format_of(&bytes, file).is_ok_and(|f| f == network::FORMAT) {
+                return Ok(Trained::Network(SparseNetwork::from_bytes(&bytes, file)?));
+            }
+        }
+        Ok(Trained::Equations(read_model(path)?))
+    }
+}
 
 /// Reads a model file, or that of a run's folder.
 pub fn read_model(path: impl AsRef<Path>) -> Result<Model> {
@@ -24,6 +54,9 @@ pub fn read_model(path: impl AsRef<Path>) -> Result<Model> {
     };
     if file.extension().is_some_and(|e| e == "safetensors") {
         return Err(Error::Network(file));
+    }
+    if path.join(network::FILE).exists() {
+        return Err(Error::Network(path.join(network::FILE)));
     }
     if path.join("policies").is_dir() {
         return Err(Error::Unsuitable(format!(

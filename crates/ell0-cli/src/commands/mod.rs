@@ -8,6 +8,7 @@ pub mod fit;
 mod fit_print;
 pub mod gates;
 pub mod model;
+pub mod network;
 pub mod report;
 pub mod score;
 pub mod shell;

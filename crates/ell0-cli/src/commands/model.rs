@@ -6,7 +6,8 @@ use std::{
 };
 
 use clap::Args;
-use ell0_run::{OutFile, predict, predict_to_file, quoted, read_model};
+use ell0_data::write::Values;
+use ell0_run::{OutFile, SparseNetwork, Trained, predict, predict_to_file, quoted, read_model};
 
 /// Print the equations of a model
 #[derive(Args)]
@@ -42,10 +43,10 @@ impl Show {
 
 /// Predict the targets of a model for the rows of a file
 ///
-/// For a law of states: their rates of change, or the next row.
+/// For a law of states: their rates of change, or the next row. For a network that tells classes: the class, and the probability of each.
 #[derive(Args)]
 pub struct Predict {
-    /// model.json, or the folder of a run
+    /// model.json, network.safetensors, or the folder of a run
     model: PathBuf,
     /// File with the model's inputs
     data: PathBuf,
@@ -59,12 +60,20 @@ pub struct Predict {
 
 impl Predict {
     pub fn run(&self) -> anyhow::Result<()> {
-        let model = read_model(&self.model)?;
+        let model = Trained::read(&self.model)?;
         if let Some(out) = &self.out {
             let out = OutFile::new(out).replacing(self.force);
             out.check(&[&self.model, &self.data])?;
-            return Ok(predict_to_file(&model, &self.data, &out)?);
+            match model {
+                Trained::Equations(model) => predict_to_file(&model, &self.data, &out)?,
+                Trained::Network(network) => network.predict_to_file(&self.data, &out)?,
+            }
+            return Ok(());
         }
+        let model = match model {
+            Trained::Equations(model) => model,
+            Trained::Network(network) => return self.said(&network),
+        };
         let mut screen = stdout().lock();
         let names: Vec<String> = model.targets().map(quoted).collect();
         let mut head = Some(names.join(","));
@@ -76,6 +85,28 @@ impl Predict {
             }
             for row in 0..columns.first().map_or(0, |c| c.len()) {
                 let cells: Vec<String> = columns.iter().map(|c| c[row].to_string()).collect();
+                if shown.is_ok() {
+                    shown = writeln!(screen, "{}", cells.join(","));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(shown?)
+    }
+
+    /// What a network says of the rows, on the screen.
+    fn said(&self, network: &SparseNetwork) -> anyhow::Result<()> {
+        let mut screen = stdout().lock();
+        let names: Vec<String> = network.columns().iter().map(|n| quoted(n)).collect();
+        let mut head = Some(names.join(","));
+        let mut shown = Ok(());
+        network.predict_file(&self.data, |columns| {
+            if let Some(head) = head.take() {
+                shown = writeln!(screen, "{head}");
+            }
+            let rows = columns.first().map_or(0, Values::len);
+            for row in 0..rows {
+                let cells: Vec<String> = columns.iter().map(|c| quoted(&c.cell(row))).collect();
                 if shown.is_ok() {
                     shown = writeln!(screen, "{}", cells.join(","));
                 }

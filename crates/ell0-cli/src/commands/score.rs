@@ -7,20 +7,21 @@ use std::{
 
 use clap::Args;
 use ell0_data::derivative::Wanted;
-use ell0_run::{ScoreSettings, read_model};
+use ell0_run::{NetworkScoreSettings, ScoreSettings, SparseNetwork, Trained};
 
 use super::fit_print::too_short;
 use crate::{
+    hint::usage,
     table,
     values::{Columns, columns},
 };
 
 /// Measure a model on other data
 ///
-/// A plain regression is compared with its target columns, a discrete law with the next row, a law of rates of change with the rates that the data show.
+/// A plain regression or a network is compared with its target columns, a discrete law with the next row, a law of rates of change with the rates that the data show.
 #[derive(Args)]
 pub struct Score {
-    /// model.json, or the folder of a run
+    /// model.json, network.safetensors, or the folder of a run
     model: PathBuf,
     /// Files with the model's inputs and, for a regression, its targets; each is a trajectory of its own
     #[arg(required = true)]
@@ -40,6 +41,9 @@ pub struct Score {
     /// Columns that hold the rates of change, one for each state in the order of the model; nothing is differenced then, and time is not needed
     #[arg(long, value_parser = columns, conflicts_with = "derivative")]
     rates: Vec<Columns>,
+    /// For a network: files with nothing but the classes of the rows, one for each file of data
+    #[arg(long, conflicts_with_all = ["time", "dt", "trajectory", "rates", "drop_short"])]
+    labels: Vec<PathBuf>,
     /// Leave out rows with empty or NaN cells
     #[arg(long)]
     drop_missing: bool,
@@ -53,6 +57,13 @@ pub struct Score {
 
 impl Score {
     pub fn run(&self) -> anyhow::Result<()> {
+        let model = match Trained::read(&self.model)? {
+            Trained::Network(network) => return self.network(&network),
+            Trained::Equations(model) => model,
+        };
+        if !self.labels.is_empty() {
+            return Err(usage("--labels are for networks that tell classes"));
+        }
         let settings = ScoreSettings {
             files: self.data.clone(),
             time: self.time.clone(),
@@ -63,7 +74,7 @@ impl Score {
             drop_missing: self.drop_missing,
             drop_short: self.drop_short,
         };
-        let scores = settings.run(&read_model(&self.model)?)?;
+        let scores = settings.run(&model)?;
         let mut out = stdout().lock();
         if self.json {
             return table::json(&mut out, &scores);
@@ -88,6 +99,21 @@ impl Score {
                 score.target, score.mse
             )?;
         }
+        Ok(())
+    }
+
+    fn network(&self, network: &SparseNetwork) -> anyhow::Result<()> {
+        let settings = NetworkScoreSettings {
+            files: self.data.clone(),
+            labels: self.labels.clone(),
+            drop_missing: self.drop_missing,
+        };
+        let quality = settings.run(network)?;
+        let mut out = stdout().lock();
+        if self.json {
+            return table::json(&mut out, &quality);
+        }
+        writeln!(out, "{quality}")?;
         Ok(())
     }
 }

@@ -13,6 +13,7 @@ mod floors;
 mod gates;
 mod limits;
 mod model;
+mod network;
 mod out;
 mod readme;
 mod report;

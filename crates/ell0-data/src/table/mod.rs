@@ -213,7 +213,7 @@ impl Table {
     }
 
     /// The wanted columns of a frame; `number` is what errors call it if it has no name.
-    pub(crate) fn of_frame(
+    pub fn of_frame(
         frame: &Frame,
         number: usize,
         wanted: &[Want],

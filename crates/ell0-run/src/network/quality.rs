@@ -1,5 +1,7 @@
 //! How good a network is on rows that it has not seen.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -13,9 +15,10 @@ pub enum Quality {
         /// Rows.
         rows: usize,
         /// Mean squared error over rows and targets.
+        #[serde(rename = "test_mse")]
         mse: f64,
-        /// Half the width of its 95 % interval.
-        mse_ci95: f64,
+        /// Its 95 % interval.
+        interval: (f64, f64),
         /// Share of each target's variance that is explained.
         r2: Vec<f64>,
     },
@@ -60,7 +63,57 @@ fn wilson(right: f64, rows: f64) -> (f64, f64) {
     ((centre - half).max(0.0), (centre + half).min(1.0))
 }
 
+impl fmt::Display for Quality {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Quality::Regression {
+                mse, interval, r2, ..
+            } => {
+                let each: Vec<String> = r2.iter().map(|r| format!("{r:.4}")).collect();
+                let (low, high) = interval;
+                write!(
+                    f,
+                    "mean squared error {mse:.4e} ({low:.3e} … {high:.3e}), R² {}",
+                    each.join(", ")
+                )
+            }
+            Quality::Classification {
+                accuracy, interval, ..
+            } => {
+                let (low, high) = interval;
+                let percent = |share: &f64| 100.0 * share;
+                write!(
+                    f,
+                    "accuracy {:.2} % ({:.2} … {:.2} %)",
+                    percent(accuracy),
+                    percent(low),
+                    percent(high)
+                )
+            }
+        }
+    }
+}
+
 impl Quality {
+    /// Share of wrong classes, or mean squared error.
+    #[must_use]
+    pub fn error(&self) -> f64 {
+        match self {
+            Quality::Regression { mse, .. } => *mse,
+            Quality::Classification { accuracy, .. } => 1.0 - accuracy,
+        }
+    }
+
+    /// The standard error of that.
+    pub(super) fn standard_error(&self) -> f64 {
+        match self {
+            Quality::Regression { mse, interval, .. } => (interval.1 - mse) / Z,
+            Quality::Classification { accuracy, rows, .. } => {
+                (accuracy * (1.0 - accuracy) / *rows as f64).sqrt()
+            }
+        }
+    }
+
     /// Of predictions and targets, both row by row.
     pub(super) fn of_numbers(predicted: &[f64], y: &[f64], targets: usize) -> Result<Self> {
         let rows = y.len() / targets.max(1);
@@ -88,7 +141,10 @@ impl Quality {
         Ok(Quality::Regression {
             rows,
             mse,
-            mse_ci95: Z * deviation / (rows as f64).sqrt(),
+            interval: (
+                (mse - Z * deviation / (rows as f64).sqrt()).max(0.0),
+                mse + Z * deviation / (rows as f64).sqrt(),
+            ),
             r2: r2.collect(),
         })
     }

@@ -17,21 +17,22 @@ pub struct Scale {
 impl Scale {
     /// That of rows of so many columns.
     #[must_use]
-    pub fn of(rows: &[f64], columns: usize) -> Self {
-        let count = (rows.len() / columns.max(1)).max(1) as f64;
+    pub fn of<'a>(rows: impl Iterator<Item = &'a [f64]> + Clone, columns: usize) -> Self {
         let sum = |value: &dyn Fn(usize, f64) -> f64| {
-            let mut sums = vec![0.0; columns];
-            for row in rows.chunks_exact(columns.max(1)) {
-                for (k, x) in row.iter().enumerate() {
-                    sums[k] += value(k, *x);
+            let (mut sums, mut count) = (vec![0.0; columns], 0u64);
+            for row in rows.clone() {
+                for (k, (sum, x)) in sums.iter_mut().zip(row).enumerate() {
+                    *sum += value(k, *x);
                 }
+                count += 1;
             }
+            sums.iter_mut().for_each(|s| *s /= count.max(1) as f64);
             sums
         };
-        let mean: Vec<f64> = sum(&|_, x| x).iter().map(|s| s / count).collect();
+        let mean = sum(&|_, x| x);
         let squares = sum(&|k, x| (x - mean[k]).powi(2));
         let deviation = squares.iter().zip(&mean).map(|(square, mean)| {
-            let deviation = (square / count).sqrt();
+            let deviation = square.sqrt();
             match deviation <= STILL * mean.abs() {
                 true => 1.0,
                 false => deviation,
@@ -40,6 +41,16 @@ impl Scale {
         Scale {
             deviation: deviation.collect(),
             mean,
+        }
+    }
+
+    /// The same mean and deviation for all columns: what is constant or rare, as at the edge of images, stays small.
+    #[must_use]
+    pub fn together<'a>(rows: impl Iterator<Item = &'a [f64]> + Clone, columns: usize) -> Self {
+        let each = Scale::of(rows.clone().flat_map(|row| row.chunks(1)), 1);
+        Scale {
+            mean: vec![each.mean[0]; columns],
+            deviation: vec![each.deviation[0]; columns],
         }
     }
 
@@ -53,10 +64,10 @@ impl Scale {
     }
 
     /// Rows as a network sees them.
-    pub(super) fn there(&self, rows: &[f64]) -> Vec<f32> {
+    pub(super) fn there<'a>(&'a self, rows: &'a [f64]) -> impl Iterator<Item = f32> + 'a {
         let columns = self.mean.iter().zip(&self.deviation).cycle();
         let scaled = rows.iter().zip(columns);
-        scaled.map(|(x, (m, d))| ((x - m) / d) as f32).collect()
+        scaled.map(|(x, (m, d))| ((x - m) / d) as f32)
     }
 
     /// What a network gives, in the units of the data.
@@ -74,11 +85,14 @@ mod tests {
     #[test]
     fn columns_there_and_back() {
         let rows = [1.0, 7.0, 1e9, 3.0, 7.0, 1e9 + 2.0];
-        let scale = Scale::of(&rows, 3);
+        let scale = Scale::of(rows.chunks_exact(3), 3);
         assert_eq!(scale.mean, [2.0, 7.0, 1e9 + 1.0]);
         assert_eq!(scale.deviation, [1.0, 1.0, 1.0]);
-        let there = scale.there(&rows);
+        let there: Vec<f32> = scale.there(&rows).collect();
         assert_eq!(there, [-1.0, 0.0, -1.0, 1.0, 0.0, 1.0]);
         assert_eq!(scale.back(&there), rows);
+        let together = Scale::together([0.0, 2.0, 6.0, 8.0].chunks_exact(2), 2);
+        assert_eq!(together.mean, [4.0; 2]);
+        assert_eq!(together.deviation, [10.0f64.sqrt(); 2]);
     }
 }

@@ -1,16 +1,17 @@
 //! A network that was trained, at work.
 
-use std::ops::Range;
+use std::{ops::Range, path::Path};
 
 use ell0::{
     checkpoint::{Tensor, from_bytes, to_bytes},
     export::Network,
+    input,
     network::{Architecture, Compact, Complexity, Mlp},
-    training::EpochRecord,
+    training::{EpochRecord, Trainer},
 };
 use serde::{Deserialize, Serialize};
 
-use super::{NetworkSettings, NetworkTask, Quality, Scale};
+use super::{Names, NetworkSettings, NetworkTask, Quality, Scale, prepare::Prepared};
 use crate::error::{Error, Result};
 
 /// A network that was trained, without what its closed gates leave out.
@@ -18,62 +19,94 @@ use crate::error::{Error, Result};
 pub struct SparseNetwork {
     /// What it was trained with.
     pub settings: NetworkSettings,
+    /// What goes in and what comes out is called.
+    pub names: Names,
     /// Its epochs.
     pub history: Vec<EpochRecord>,
+    /// The epoch whose parameters these are.
+    pub epoch: u64,
     network: Mlp,
     compact: Compact,
     scale_in: Scale,
     scale_out: Scale,
 }
 
-const FORMAT: &str = "ell0-sparse-network";
-const VERSION: u32 = 2;
+pub(crate) const FORMAT: &str = "ell0-sparse-network";
+/// The file of a run's network.
+pub(crate) const FILE: &str = "network.safetensors";
+
+const VERSION: u32 = 3;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
     settings: NetworkSettings,
+    names: Names,
     history: Vec<EpochRecord>,
+    epoch: u64,
     architecture: Architecture,
     scale_in: Scale,
     scale_out: Scale,
 }
 
 impl SparseNetwork {
+    /// What was learned, as far as it is to be kept.
     pub(super) fn new(
         settings: NetworkSettings,
-        history: Vec<EpochRecord>,
-        network: Mlp,
-        scale_in: Scale,
-        scale_out: Scale,
+        names: Names,
+        trainer: &Trainer,
+        prepared: Prepared,
     ) -> Result<Self> {
+        let last = trainer.history().len() as u64;
+        SparseNetwork::checked(
+            Header {
+                settings,
+                names,
+                history: trainer.history().to_vec(),
+                epoch: trainer.best().map_or(last, |best| best.epoch),
+                architecture: trainer.model().architecture().clone(),
+                scale_in: prepared.scale_in,
+                scale_out: prepared.scale_out,
+            },
+            trainer.best_model(),
+        )
+    }
+
+    /// Everything must fit together, also in a file that somebody changed.
+    fn checked(header: Header, network: Mlp) -> Result<Self> {
         let compact = network.compact()?;
-        let widths = [
-            (&scale_in, compact.original_inputs()),
-            (&scale_out, network.architecture().outputs()),
-        ];
-        for (scale, width) in widths {
-            let finite = scale
-                .mean
-                .iter()
-                .chain(&scale.deviation)
-                .all(|v| v.is_finite());
-            if !finite || scale.mean.len() != width || scale.deviation.len() != width {
+        let (inputs, outputs) = (compact.original_inputs(), network.architecture().outputs());
+        for (scale, width) in [(&header.scale_in, inputs), (&header.scale_out, outputs)] {
+            let all = || scale.mean.iter().chain(&scale.deviation);
+            let whole = all().all(|v| v.is_finite()) && scale.deviation.iter().all(|d| *d > 0.0);
+            if !whole || scale.mean.len() != width || scale.deviation.len() != width {
                 return Err(Error::Settings("the scales of a network do not fit it"));
             }
         }
+        let names = &header.names;
+        if names.inputs.len() != inputs
+            || names.outputs().len() != outputs
+            || names.targets.is_empty()
+            || names.classes.is_empty() != (header.settings.task == NetworkTask::Regression)
+        {
+            return Err(Error::Settings("the names of a network do not fit it"));
+        }
         Ok(SparseNetwork {
-            settings,
-            history,
+            settings: header.settings,
+            names: header.names,
+            history: header.history,
+            epoch: header.epoch,
             network,
             compact,
-            scale_in,
-            scale_out,
+            scale_in: header.scale_in,
+            scale_out: header.scale_out,
         })
     }
 
     /// Outputs for rows, row by row, in the units of the data: targets, or a number for each class, whose softmax are probabilities.
     pub fn predict(&self, rows: &[f64]) -> Result<Vec<f64>> {
-        let outputs = self.compact.predict(&self.scale_in.there(rows))?;
+        let outputs = self
+            .compact
+            .predict(&self.scale_in.there(rows).collect::<Vec<_>>())?;
         Ok(self.scale_out.back(&outputs))
     }
 
@@ -84,6 +117,41 @@ impl SparseNetwork {
             NetworkTask::Regression => Quality::of_numbers(&found, y, outputs),
             NetworkTask::Classification => Quality::of_classes(&found, y, outputs),
         }
+    }
+
+    /// The same by the network with its gates, as it was trained.
+    pub fn predict_gated(&self, rows: &[f64]) -> Result<Vec<f64>> {
+        let scaled: Vec<f32> = self.scale_in.there(rows).collect();
+        Ok(self.scale_out.back(&self.network.predict(&scaled)?))
+    }
+
+    /// Names of the inputs that are still read.
+    #[must_use]
+    pub fn inputs_read(&self) -> Vec<String> {
+        let read = self.compact.inputs().iter();
+        // Where nothing is read, compaction keeps one input of zero weights.
+        let silent = self.compact.network().architecture().layers()[0].outputs == 0
+            || self.widths().contains(&0);
+        match silent {
+            true => Vec::new(),
+            false => read.map(|k| self.names.inputs[*k].clone()).collect(),
+        }
+    }
+
+    /// How strongly each input is read: the norm of its weights, of standardised inputs.
+    #[must_use]
+    pub fn input_strengths(&self) -> Vec<f64> {
+        let small = self.compact.network();
+        let (weights, width) = (
+            &small.parameters()[small.architecture().weights(0)],
+            small.architecture().layers()[0].outputs.max(1),
+        );
+        let mut strengths = vec![0.0; self.names.inputs.len()];
+        for (own, input) in weights.chunks_exact(width).zip(self.compact.inputs()) {
+            let squares: f64 = own.iter().map(|w| f64::from(*w).powi(2)).sum();
+            strengths[*input] = squares.sqrt();
+        }
+        strengths
     }
 
     /// The network without what its closed gates leave out, of standardised inputs.
@@ -153,20 +221,23 @@ impl SparseNetwork {
         Ok(whole.compact()?)
     }
 
-    /// As something that can be exported, of inputs as they are: x0, x1, …, outputs y0, y1, ….
+    /// As something that can be exported, of inputs as they are; of classes it gives a number each, the largest of which is that of the likeliest.
     pub fn exportable(&self) -> Result<Network> {
-        let names = |letter: &str, n: usize| (0..n).map(|k| format!("{letter}{k}")).collect();
-        let compact = self.unscaled()?;
-        let outputs = compact.network().architecture().outputs();
-        let inputs = names("x", compact.original_inputs());
-        Ok(Network::new(compact, inputs, names("y", outputs))?)
+        let inputs = self.names.inputs.clone();
+        Ok(Network::new(
+            self.unscaled()?,
+            inputs,
+            self.names.outputs(),
+        )?)
     }
 
     /// The bytes of a file with everything.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let header = Header {
             settings: self.settings.clone(),
+            names: self.names.clone(),
             history: self.history.clone(),
+            epoch: self.epoch,
             architecture: self.network.architecture().clone(),
             scale_in: self.scale_in.clone(),
             scale_out: self.scale_out.clone(),
@@ -181,17 +252,22 @@ impl SparseNetwork {
     }
 
     /// Of such bytes; `path` is for messages.
-    pub fn from_bytes(bytes: &[u8], path: &str) -> Result<Self> {
-        let (header, tensors) = from_bytes::<Header>(FORMAT, VERSION, bytes, path)?;
+    pub fn from_bytes(bytes: &[u8], path: impl AsRef<Path>) -> Result<Self> {
+        let (header, tensors) = from_bytes::<Header>(FORMAT, VERSION, bytes, path.as_ref())?;
         let parameters = tensors.take("parameters", &[header.architecture.parameter_len()])?;
-        let network = Mlp::from_parameters(header.architecture, parameters)?;
-        SparseNetwork::new(
-            header.settings,
-            header.history,
-            network,
-            header.scale_in,
-            header.scale_out,
-        )
+        let network = Mlp::from_parameters(header.architecture.clone(), parameters)?;
+        SparseNetwork::checked(header, network)
+    }
+
+    /// Reads a file, or that of a run's folder.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = match path.is_dir() {
+            true => path.join(FILE),
+            false => path.to_path_buf(),
+        };
+        let bytes = input::read(&file, input::MOST_BINARY).map_err(Error::io("read", &file))?;
+        SparseNetwork::from_bytes(&bytes, &file)
     }
 }
 
@@ -248,6 +324,11 @@ mod tests {
             worst(0),
             worst(1)
         );
+        let gated = network.predict_gated(&x).expect("rows");
+        for (k, (gated, compacted)) in gated.iter().zip(&here).enumerate() {
+            let deviation: f64 = [50.0, 2.0][k % 2];
+            assert!((gated - compacted).abs() < 1e-6 * deviation.max(gated.abs()));
+        }
         let bytes = network.to_bytes().expect("bytes");
         assert_eq!(
             SparseNetwork::from_bytes(&bytes, "x").expect("the same"),

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{Page, Run, Section, number};
 use crate::{
     error::Result,
+    network::NetworkResult,
     train::{MetricLine, RESULT_HEADER, result_row, returns},
     tutorial::error_text,
 };
@@ -12,7 +13,7 @@ use crate::{
 /// One page of several runs: tables over all of them, the learning curves of training together, then each by itself.
 pub fn compare<P: AsRef<Path>>(folders: &[P]) -> Result<Page> {
     let mut sections = Vec::new();
-    let (mut policies, mut models) = (Vec::new(), Vec::new());
+    let (mut policies, mut models, mut networks) = (Vec::new(), Vec::new(), Vec::new());
     let (mut laws, mut found_laws) = (Section::new("Laws"), false);
     let mut metrics: Vec<MetricLine> = Vec::new();
     // Curves of a single run need no comparison: they are on its own part of the page.
@@ -45,6 +46,11 @@ pub fn compare<P: AsRef<Path>>(folders: &[P]) -> Result<Page> {
                     ]);
                 }
             }
+            Run::Networks(run) => {
+                for row in run.rows() {
+                    networks.push([vec![name.clone()], row.table_row()].concat());
+                }
+            }
             Run::Fit(_, found) => {
                 laws = laws.equations(&name, &found.model);
                 found_laws = true;
@@ -70,6 +76,10 @@ pub fn compare<P: AsRef<Path>>(folders: &[P]) -> Result<Page> {
     if !models.is_empty() {
         let header = ["run", "model", "test error", "active", "seconds"];
         sections.push(Section::new("Models").table(&header, &models));
+    }
+    if !networks.is_empty() {
+        let header = [&["run"][..], &NetworkResult::HEADER].concat();
+        sections.push(Section::new("Networks").table(&header, &networks));
     }
     if found_laws {
         sections.push(laws);

@@ -17,6 +17,7 @@ use crate::{
     files,
     fit::{Discovery, FitSettings},
     folder::is_held,
+    network::NetworkRun,
     train::TrainingRun,
     tutorial::{Figures, ModelsRun, PdeRun, TutorialRun},
 };
@@ -35,6 +36,8 @@ pub enum Run {
     Fit(FitSettings, Discovery),
     /// Training of policies, finished or under way.
     Training(TrainingRun),
+    /// Sparse networks, finished or under way.
+    Networks(NetworkRun),
     /// An analysis.
     Analysis(Analysis),
     /// Transition or reward models, finished or under way.
@@ -72,12 +75,16 @@ impl Run {
                 task: Option<toml::Value>,
                 pde: Option<toml::Value>,
                 tutorial: Option<toml::Value>,
+                network: Option<toml::Value>,
             }
             let place = folder.join("config.toml");
             let kind: Kind =
                 toml::from_str(&files::read(&place)?).map_err(|e| Error::damaged(&place, e))?;
             if kind.agents.is_some() {
                 return Ok(Run::Training(TrainingRun::read(folder)?));
+            }
+            if kind.network.is_some() {
+                return Ok(Run::Networks(NetworkRun::read(folder)?));
             }
             if kind.task.is_some() {
                 return Ok(Run::Models(ModelsRun::read(folder)?));
@@ -94,8 +101,9 @@ impl Run {
         }
         Err(Error::NoRun {
             folder: folder.into(),
-            expected: "run: expected the folder of a fit, a training, a tutorial or an analysis"
-                .into(),
+            expected:
+                "run: expected the folder of a fit, a training, networks, a tutorial or an analysis"
+                    .into(),
         })
     }
 
@@ -106,6 +114,7 @@ impl Run {
                 found.page(settings, &files::read(&folder.join("config.toml"))?)
             }
             Run::Training(run) => run.page(folder)?,
+            Run::Networks(run) => run.page(folder)?,
             Run::Analysis(analysis) => analysis.page(folder)?,
             Run::Models(run) => run.page(folder)?,
             Run::Figures(figures) => figures.page(folder)?,

@@ -250,7 +250,7 @@ impl ModelsSettings {
         let line = |record: &EpochRecord| ModelEpoch {
             task: self.task,
             model: name.clone(),
-            record: *record,
+            record: record.clone(),
         };
         let steps = match kind {
             Kind::Exact(_) => 1,

@@ -4,7 +4,6 @@ use std::{
     ops::ControlFlow,
     path::{Path as FilePath, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 use ell0::{
@@ -13,7 +12,7 @@ use ell0::{
     features::{Features, Library},
     network::Mlp,
     rng::Stream,
-    training::{Dataset, EpochRecord, Observer as EpochObserver, Outcome, Trainer},
+    training::{Dataset, EpochRecord, Trainer},
 };
 use ell0_data::write::write_whole;
 
@@ -24,8 +23,8 @@ use super::{
 };
 use crate::{
     error::{About, Error, Result},
+    learning::Question,
     observer::{Observer, seconds_since},
-    stopwatch::Stopwatch,
 };
 
 /// What a finished model leaves.
@@ -60,12 +59,6 @@ const WITHIN: f64 = 0.03;
 
 /// What cannot be: a path has at least the empty law.
 const NO_LAW: Error = Error::Settings("there is no law");
-
-/// Time between two checkpoints.
-const SAVE_EVERY: Duration = Duration::from_secs(1);
-
-/// Epochs between two checkpoints where there is no clock.
-const SAVE_EPOCHS: u64 = 10;
 
 impl Training<'_> {
     /// Trains a model, or goes on with one that was interrupted. `begun` hears what was done before, `progress` every epoch; a break stops the training after it is saved.
@@ -158,50 +151,15 @@ impl Training<'_> {
         begun: impl FnOnce(&[EpochRecord]) -> Result<()>,
         progress: impl FnMut(&EpochRecord) -> ControlFlow<()>,
     ) -> Result<(Trainer, f64)> {
-        let (train, test) = (Arc::new(train), Some(Arc::new(test)));
+        let question = Question {
+            model,
+            config: kind.config(self.task, self.epochs, self.seed, self.lambda_factor)?,
+            train: Arc::new(train),
+            test: Some(Arc::new(test)),
+        };
         let checkpoint = self.checkpoint(kind);
-        let stopwatch = Stopwatch::new(
-            &checkpoint.with_extension(""),
-            checkpoint.exists(),
-            self.observer,
-        );
-        let config = kind.config(self.task, self.epochs, self.seed, self.lambda_factor)?;
-        let mut trainer = if checkpoint.exists() {
-            let again =
-                "not a checkpoint of this model and this run; delete it to train the model anew";
-            let trainer = Trainer::resume(&checkpoint, train, test)
-                .map_err(|e| Error::damaged(&checkpoint, format!("{again} ({e})")))?;
-            let same = trainer.config() == &config
-                && trainer.model().architecture() == model.architecture();
-            if !same {
-                return Err(Error::damaged(&checkpoint, again));
-            }
-            trainer
-        } else {
-            Trainer::new(model, config, train, test)?
-        };
-        begun(trainer.history())?;
-        let mut watch = Watch {
-            progress,
-            observer: self.observer,
-            saved: self.observer.now(),
-            stopped: false,
-        };
-        // The watch breaks off when it is time to save; the trainer goes on where it was.
-        loop {
-            let outcome = trainer.fit(&mut watch)?;
-            trainer.save(&checkpoint)?;
-            stopwatch.save()?;
-            watch.saved = self.observer.now();
-            if outcome != Outcome::Interrupted {
-                return Ok((trainer, stopwatch.seconds()));
-            }
-            if watch.stopped {
-                return Err(Error::Stopped {
-                    folder: Some(self.folder.into()),
-                });
-            }
-        }
+        let learned = question.answer(Some(&checkpoint), self.observer, begun, progress)?;
+        Ok((learned.trainer, learned.seconds))
     }
 
     fn exact(&self, kind: Kind, terms: Terms) -> Result<Finished> {
@@ -352,31 +310,4 @@ impl Training<'_> {
 fn best_to_file(folder: &FilePath, kind: Kind, trainer: &Trainer) -> Result<()> {
     let file = folder.join("models").join(kind.file() + ".safetensors");
     Ok(write_whole(file, &trainer.to_bytes()?)?)
-}
-
-/// Hands epochs on, and breaks off when it is time to save.
-struct Watch<'a, P> {
-    progress: P,
-    observer: &'a dyn Observer,
-    saved: Duration,
-    stopped: bool,
-}
-
-impl<P: FnMut(&EpochRecord) -> ControlFlow<()>> EpochObserver for Watch<'_, P> {
-    fn epoch(&mut self, record: &EpochRecord) -> ControlFlow<()> {
-        self.stopped |= (self.progress)(record).is_break();
-        let now = self.observer.now();
-        let due = if now.is_zero() {
-            // Without a clock, by count.
-            record.epoch.is_multiple_of(SAVE_EPOCHS)
-        } else {
-            // A clock that was set back says nothing.
-            now < self.saved || now - self.saved > SAVE_EVERY
-        };
-        if self.stopped || due {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    }
 }

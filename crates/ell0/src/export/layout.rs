@@ -3,7 +3,7 @@
 use super::{
     Network, Options,
     identifier::{comment, identifiers},
-    network::Heads,
+    network::{Heads, Layer},
     power::whole,
     sample::{Pair, pairs},
 };
@@ -69,7 +69,13 @@ impl<'a> Layout<'a> {
             Heads::Scaled(_) => ", then a factor for each output",
             Heads::Mixed => ", then a bound or a factor for some outputs",
         };
-        let about = vec![format!("A network of widths {}{last}.", widths.join(", "))];
+        let numbers = |l: &Layer| l.weights.len() + l.biases.len();
+        let numbers: usize = network.layers().iter().map(numbers).sum();
+        let bytes = numbers * if options.float { 4 } else { 8 };
+        let about = vec![
+            format!("A network of widths {}{last}.", widths.join(", ")),
+            format!("Its {numbers} weights and biases take {bytes} bytes."),
+        ];
         let (inputs, outputs) = (network.inputs(), network.outputs());
         Layout::new(options, inputs, outputs, "", Body::Network(network), about)
     }

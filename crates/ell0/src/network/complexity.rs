@@ -68,6 +68,27 @@ impl Architecture {
     }
 }
 
+impl Architecture {
+    /// Inputs of each layer that a test-time gate lets through: all of them where there are none.
+    pub(crate) fn open_inputs(&self, parameters: &[f32]) -> Result<Vec<usize>> {
+        require_len("parameters", parameters.len(), self.parameter_len())?;
+        let count = |(index, layer): (usize, &super::Dense)| {
+            let Gating::Gated(spec) = layer.gating else {
+                return layer.inputs;
+            };
+            let log_alphas = &parameters[self.log_alphas(index)];
+            let (mut gates, mut slopes) =
+                (vec![0.0; log_alphas.len()], vec![0.0; log_alphas.len()]);
+            spec.distribution
+                .test_slices(log_alphas, &mut gates, &mut slopes);
+            let each = layer.gates().checked_div(layer.inputs).unwrap_or(1).max(1);
+            let open = |gates: &&[f32]| gates.iter().any(|z| *z > 0.0);
+            gates.chunks(each).filter(open).count()
+        };
+        Ok(self.layers().iter().enumerate().map(count).collect())
+    }
+}
+
 fn open(gate: HardConcrete, log_alphas: &[f32]) -> usize {
     let (mut gates, mut slopes) = (vec![0.0; log_alphas.len()], vec![0.0; log_alphas.len()]);
     gate.test_slices(log_alphas, &mut gates, &mut slopes);

@@ -12,14 +12,22 @@ pub enum Loss {
     MeanSquaredError,
     /// Mean over rows of −log softmax(prediction)\[class\]. The target is one column that holds the class, 0, 1, ….
     CrossEntropy,
+    /// The same with a weight for each row, in a second target column: mean over rows of −weight·log softmax(prediction)\[class\].
+    WeightedCrossEntropy,
 }
 
 impl Loss {
+    /// Whether targets are classes.
+    fn of_classes(self) -> bool {
+        matches!(self, Loss::CrossEntropy | Loss::WeightedCrossEntropy)
+    }
+
     /// Number of target columns for a network of `outputs`.
     pub(crate) fn target_columns(self, outputs: usize) -> usize {
         match self {
             Loss::MeanSquaredError => outputs,
             Loss::CrossEntropy => 1,
+            Loss::WeightedCrossEntropy => 2,
         }
     }
 
@@ -27,8 +35,8 @@ impl Loss {
     pub fn check_targets(self, targets: &[f32], rows: usize, outputs: usize) -> Result<()> {
         let columns = self.target_columns(outputs);
         require_len("target values", targets.len(), rows * columns)?;
-        if self == Loss::CrossEntropy {
-            for (row, &class) in targets.iter().enumerate() {
+        if self.of_classes() {
+            for (row, &class) in targets.iter().take(rows).enumerate() {
                 self.check_class(row, class, outputs)?;
             }
         }
@@ -36,9 +44,7 @@ impl Loss {
     }
 
     pub(crate) fn check_class(self, row: usize, class: f32, outputs: usize) -> Result<()> {
-        if self == Loss::CrossEntropy
-            && !(class >= 0.0 && class < outputs as f32 && class.fract() == 0.0)
-        {
+        if self.of_classes() && !(class >= 0.0 && class < outputs as f32 && class.fract() == 0.0) {
             return Err(Error::Data {
                 what: "class targets",
                 row,
@@ -75,7 +81,7 @@ impl Loss {
                 }
                 total * scale
             }
-            Loss::CrossEntropy => {
+            Loss::CrossEntropy | Loss::WeightedCrossEntropy => {
                 let classes = predictions.len() / rows.max(1);
                 let mut total = 0.0;
                 for row in 0..rows {
@@ -83,11 +89,13 @@ impl Loss {
                     let largest = (0..classes).map(at).fold(f64::NEG_INFINITY, f64::max);
                     let partition: f64 = (0..classes).map(|c| (at(c) - largest).exp()).sum();
                     let truth = targets[row] as usize;
-                    total += largest + partition.ln() - at(truth);
+                    // Only the weighted loss has a second column.
+                    let weight = targets.get(rows + row).map_or(1.0, |w| f64::from(*w));
+                    total += weight * (largest + partition.ln() - at(truth));
                     for class in 0..classes {
                         let probability = (at(class) - largest).exp() / partition;
                         let hit = f64::from(class == truth);
-                        d[class * rows + row] = ((probability - hit) / batch) as f32;
+                        d[class * rows + row] = (weight * (probability - hit) / batch) as f32;
                     }
                 }
                 total / batch

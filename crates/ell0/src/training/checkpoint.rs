@@ -18,7 +18,7 @@ use crate::{
 };
 
 const FORMAT: &str = "ell0-checkpoint";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -37,6 +37,7 @@ struct Header {
 struct BestHeader {
     epoch: u64,
     test_error: f64,
+    merit: f64,
 }
 
 /// Name, shape and place of each parameter tensor.
@@ -103,6 +104,7 @@ impl Trainer {
             best: self.best.as_ref().map(|best| BestHeader {
                 epoch: best.epoch,
                 test_error: best.test_error,
+                merit: best.merit,
             }),
             improved: self.improved,
             history: self.history.clone(),
@@ -180,6 +182,7 @@ impl Trainer {
             trainer.best = Some(Best {
                 epoch: best.epoch,
                 test_error: best.test_error,
+                merit: best.merit,
                 parameters: tensors.take("best", &flat)?,
             });
         }

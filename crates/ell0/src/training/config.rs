@@ -9,6 +9,17 @@ use crate::{
     network::Loss,
 };
 
+/// Which parameters of a run are the best, by what is measured after each epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// Those with the smallest test error.
+    #[default]
+    MostAccurate,
+    /// Those with the smallest test error plus penalty: before gates have closed, a small error is bought dearly.
+    Cheapest,
+}
+
 /// Every choice of a training run, checked once by [`Trainer::new`](super::Trainer::new).
 ///
 /// | parameter | default | meaning | range |
@@ -27,6 +38,7 @@ use crate::{
 /// | `clip_norm` | none | largest norm of the whole gradient | (0, 1e6] |
 /// | `average` | none | decay of an exponential average of all parameters; if set, it is what is evaluated and kept as best | (0, 1) |
 /// | `patience` | none | stop after so many epochs without a better test error, counted from the end of the warm-up | ≥ 1 |
+/// | `keep` | most accurate | which parameters are best, if there are test data | see [`Keep`] |
 /// | `min_improvement` | 0 | relative improvement that counts as better | \[0, 1) |
 /// | `evaluate_train` | no | whether each epoch ends with the error on all training data, too | |
 /// | `seed` | 0 | of batches and gates | any |
@@ -49,6 +61,7 @@ pub struct TrainerConfig {
     pub clip_norm: Option<f64>,
     pub average: Option<f64>,
     pub patience: Option<u64>,
+    pub keep: Keep,
     pub min_improvement: f64,
     pub evaluate_train: bool,
     pub seed: u64,
@@ -72,6 +85,7 @@ impl Default for TrainerConfig {
             clip_norm: None,
             average: None,
             patience: None,
+            keep: Keep::default(),
             min_improvement: 0.0,
             evaluate_train: false,
             seed: 0,

@@ -23,19 +23,9 @@ pub struct Dataset {
 impl Dataset {
     /// Rows given as two matrices, row by row.
     pub fn new(x: &[f32], inputs: usize, y: &[f32], targets: usize) -> Result<Self> {
-        require(inputs > 0, "inputs", inputs, "at least one input column")?;
-        require(
-            targets > 0,
-            "targets",
-            targets,
-            "at least one target column",
-        )?;
-        let rows = x.len() / inputs;
+        let rows = x.len().checked_div(inputs).unwrap_or(0);
         require_len("input values", x.len(), rows * inputs)?;
         require_len("target values", y.len(), rows * targets)?;
-        if rows == 0 {
-            return Err(Error::Empty { what: "dataset" });
-        }
         check_finite("inputs", x, inputs)?;
         check_finite("targets", y, targets)?;
         let mut values = Vec::with_capacity(x.len() + y.len());
@@ -43,6 +33,24 @@ impl Dataset {
             values.extend_from_slice(x);
             values.extend_from_slice(y);
         }
+        Dataset::of_rows(values, inputs, targets)
+    }
+
+    /// Rows one after the other, the inputs of each before its targets; nothing is copied.
+    pub fn of_rows(values: Vec<f32>, inputs: usize, targets: usize) -> Result<Self> {
+        require(inputs > 0, "inputs", inputs, "at least one input column")?;
+        require(
+            targets > 0,
+            "targets",
+            targets,
+            "at least one target column",
+        )?;
+        let rows = values.len() / (inputs + targets);
+        require_len("values of rows", values.len(), rows * (inputs + targets))?;
+        if rows == 0 {
+            return Err(Error::Empty { what: "dataset" });
+        }
+        check_finite("inputs and targets", &values, inputs + targets)?;
         Ok(Dataset {
             inputs,
             targets,

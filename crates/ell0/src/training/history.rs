@@ -20,7 +20,7 @@ pub struct StepRecord {
 }
 
 /// One epoch of training and the evaluation after it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochRecord {
     /// Number of the epoch, counted from 1.
     pub epoch: u64,
@@ -44,6 +44,8 @@ pub struct EpochRecord {
     pub expected_l0: f64,
     /// Weights whose test-time gate is open.
     pub active_weights: usize,
+    /// Inputs of each layer that a test-time gate lets through.
+    pub open_inputs: Vec<usize>,
 }
 
 /// Sees progress as it happens. `Break` stops the run after the step, in a state that can be saved and resumed.

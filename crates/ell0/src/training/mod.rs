@@ -41,7 +41,7 @@ mod update;
 
 pub use adam::{Adam, AdamConfig, AdamMemory, Group};
 pub use averaging::follow;
-pub use config::TrainerConfig;
+pub use config::{Keep, TrainerConfig};
 pub use dataset::Dataset;
 pub use evaluate::evaluate;
 pub use history::{EpochRecord, Observer, Outcome, Silent, StepRecord};

@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, sync::Arc};
 
 use super::{
-    Adam, Dataset, EpochRecord, Observer, Outcome, TrainerConfig,
+    Adam, Dataset, EpochRecord, Keep, Observer, Outcome, TrainerConfig,
     evaluate::evaluate_checked,
     snapshot::Snapshot,
     step::{SHARD_ROWS, Shard, Streams},
@@ -36,20 +36,22 @@ pub struct Trainer {
 /// Most numbers that the gradients of all shards of a step may hold together: 2 GiB.
 const MAX_GRADIENTS: usize = 1 << 29;
 
-/// The epoch and test error that patience counts from.
+/// The epoch that patience counts from, and what was best until then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Improvement {
     epoch: u64,
-    test_error: Option<f64>,
+    merit: Option<f64>,
 }
 
-/// The parameters with the smallest test error so far, not counting epochs during which λ was still warming up.
+/// The best parameters so far, as [`Keep`] has it, not counting epochs during which λ was still warming up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best {
     /// The epoch after which it was measured.
     pub epoch: u64,
     /// The test error.
     pub test_error: f64,
+    /// What was compared: the test error, or with the price of what is open.
+    pub(super) merit: f64,
     /// The parameters: the averaged ones, if averaging is on.
     pub parameters: Vec<f32>,
 }
@@ -204,7 +206,7 @@ impl Trainer {
 
     fn out_of_patience(&self) -> bool {
         let since = (self.history.len() as u64).saturating_sub(self.improved.epoch);
-        let started = self.improved.test_error.is_some();
+        let started = self.improved.merit.is_some();
         started
             && self
                 .config
@@ -233,24 +235,26 @@ impl Trainer {
         let last = self.steps().saturating_sub(1);
         let lambda_factor = self.config.lambda_warmup.factor(last);
         let parameters = self.average.as_deref().unwrap_or(self.model.parameters());
+        let merit = match (test_error, self.config.keep) {
+            (Some(error), Keep::Cheapest) => Some(error + self.price(parameters)?),
+            (error, Keep::MostAccurate) => error,
+            (None, _) => None,
+        };
         // Before the full penalty is on, a small error is no merit: every gate may still be open.
-        if let Some(error) = test_error.filter(|_| lambda_factor == 1.0) {
-            if self
-                .best
-                .as_ref()
-                .is_none_or(|best| error < best.test_error)
-            {
+        if let Some(merit) = merit.filter(|_| lambda_factor == 1.0) {
+            if self.best.as_ref().is_none_or(|best| merit < best.merit) {
                 self.best = Some(Best {
                     epoch,
-                    test_error: error,
+                    test_error: test_error.unwrap_or(merit),
+                    merit,
                     parameters: parameters.to_vec(),
                 });
             }
-            let threshold = self.improved.test_error.unwrap_or(f64::INFINITY);
-            if error < threshold * (1.0 - self.config.min_improvement) {
+            let threshold = self.improved.merit.unwrap_or(f64::INFINITY);
+            if merit < threshold * (1.0 - self.config.min_improvement) {
                 self.improved = Improvement {
                     epoch,
-                    test_error: Some(error),
+                    merit: Some(merit),
                 };
             }
         }
@@ -272,9 +276,17 @@ impl Trainer {
             lambda_factor,
             expected_l0,
             active_weights,
+            open_inputs: self.model.architecture().open_inputs(parameters)?,
         };
-        self.history.push(record);
+        self.history.push(record.clone());
         Ok(record)
+    }
+
+    /// What parameters cost under the full penalty.
+    fn price(&self, parameters: &[f32]) -> Result<f64> {
+        let mut unused = vec![0.0; parameters.len()];
+        let architecture = self.model.architecture();
+        architecture.penalise(parameters, &self.config.penalty, &mut unused)
     }
 
     /// The error on other data with the gates of test time, of the averaged parameters if averaging is on.

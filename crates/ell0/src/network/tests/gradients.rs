@@ -69,7 +69,11 @@ fn gradients_agree_with_finite_differences() {
     let mut seed = 0;
     for gating in gatings() {
         for activation in ACTIVATIONS {
-            for loss in [Loss::MeanSquaredError, Loss::CrossEntropy] {
+            for loss in [
+                Loss::MeanSquaredError,
+                Loss::CrossEntropy,
+                Loss::WeightedCrossEntropy,
+            ] {
                 seed += 1;
                 let layer = |inputs, outputs, activation| Dense {
                     inputs,

@@ -90,9 +90,14 @@ impl Case {
             Loss::MeanSquaredError => (0..rows * architecture.outputs())
                 .map(|_| rng.normal() as f32)
                 .collect(),
-            Loss::CrossEntropy => (0..rows)
-                .map(|_| rng.index(architecture.outputs()) as f32)
-                .collect(),
+            Loss::CrossEntropy | Loss::WeightedCrossEntropy => {
+                let classes = (0..rows).map(|_| rng.index(architecture.outputs()) as f32);
+                let mut y: Vec<f32> = classes.collect();
+                if loss == Loss::WeightedCrossEntropy {
+                    y.extend((0..rows).map(|_| rng.normal().abs() as f32));
+                }
+                y
+            }
         };
         let (mut shared, mut per_row) = (
             vec![0.0; architecture.shared_noise_len()],
@@ -132,15 +137,17 @@ fn loss_value(loss: Loss, predictions: &[f64], targets: &[f32], rows: usize) -> 
                 .sum::<f64>()
                 / predictions.len() as f64
         }
-        Loss::CrossEntropy => {
+        Loss::CrossEntropy | Loss::WeightedCrossEntropy => {
             let classes = predictions.len() / rows;
             (0..rows)
                 .map(|row| {
-                    (0..classes)
-                        .map(|c| predictions[c * rows + row].exp())
-                        .sum::<f64>()
-                        .ln()
-                        - predictions[targets[row] as usize * rows + row]
+                    let all = (0..classes).map(|c| predictions[c * rows + row].exp());
+                    let weight = match loss {
+                        Loss::WeightedCrossEntropy => f64::from(targets[rows + row]),
+                        _ => 1.0,
+                    };
+                    let own = predictions[targets[row] as usize * rows + row];
+                    weight * (all.sum::<f64>().ln() - own)
                 })
                 .sum::<f64>()
                 / rows as f64

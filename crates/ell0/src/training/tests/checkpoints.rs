@@ -91,10 +91,10 @@ fn foreign_and_damaged_checkpoints_are_refused() {
     let mut newer = bytes.clone();
     let place = newer
         .windows(13)
-        .position(|w| w == br#"\"version\":2"#)
+        .position(|w| w == br#"\"version\":3"#)
         .unwrap();
     newer[place + 12] = b'7';
-    refuse(&newer, "format version 7; this program reads version 2");
+    refuse(&newer, "format version 7; this program reads version 3");
 
     let other = data(100, 9);
     let error = load(&bytes, &other).unwrap_err().to_string();
