@@ -24,6 +24,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 ROWS, BATCH, EPISODE = 200_000, 256, 200
+IMAGES, IMAGE_BATCH = 20_000, 100
 PACKAGES = ["torch", "pysindy", "gymnasium", "stable-baselines3", "numpy", "scipy", "scikit-learn"]
 
 
@@ -138,7 +139,7 @@ def count(parameters):
     return sum(p.numel() for p in parameters)
 
 
-def training_steps(loss_of, parameters, compiled):
+def training_steps(loss_of, parameters, compiled, rows_of=(ROWS, BATCH)):
     """One step: draw a batch, forward, backward, Adam; the learning rate is next to nothing, as on the other side, so that gates stay as they are."""
     torch = torch_module
     # Fused Adam where it is not compiled: foreach was slower. Inductor's C++ wrapper was no faster than its default.
@@ -149,7 +150,7 @@ def training_steps(loss_of, parameters, compiled):
         loss_of = torch.compile(loss_of, fullgraph=True, dynamic=False)
 
     def call():
-        rows = torch.randint(ROWS, (BATCH,))
+        rows = torch.randint(rows_of[0], (rows_of[1],))
         loss = loss_of(rows)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -159,14 +160,14 @@ def training_steps(loss_of, parameters, compiled):
     return call
 
 
-def both(loss, variants=("",)):
-    """Contenders of each variant: eager, compiled, and compiled together with Adam. `loss(variant)` makes the loss of a batch and its parameters anew."""
+def both(loss, variants=("",), rows_of=(ROWS, BATCH)):
+    """Contenders of each variant: eager, compiled, and compiled together with Adam. `loss(variant)` makes the loss of a batch and its parameters anew; a batch is some of so many rows."""
     ways = {"PyTorch eager": None, "PyTorch compiled": "loss", "PyTorch compiled, Adam too": "with its optimizer"}
     for variant in variants:
         for way, compiled in ways.items():
             loss_of, parameters = loss(variant)
             name = f"{way}, {variant}" if variant else way
-            yield Contender(name, training_steps(loss_of, parameters, compiled), 1, count(parameters))
+            yield Contender(name, training_steps(loss_of, parameters, compiled, rows_of), 1, count(parameters))
 
 
 def network(width, gates):
@@ -201,6 +202,39 @@ def network(width, gates):
         return loss_of, weights + biases + log_alphas
 
     return both(loss)
+
+
+def classifier(closed):
+    """784→300→100→10 with a gate on each unit, of which so many per cent are closed: MNIST's shapes, random rows."""
+    torch = torch_module
+    functional = torch.nn.functional
+    x, y = torch.randn(IMAGES, 784), torch.randint(10, (IMAGES,))
+
+    def loss(_):
+        dims = [784, 300, 100, 10]
+        layers = [torch.nn.Linear(a, b) for a, b in zip(dims, dims[1:])]
+        weights = [layer.weight for layer in layers]
+        biases = [layer.bias for layer in layers]
+        log_alphas = []
+        for width in dims[:-1]:
+            log_alpha = torch.full((width,), 5.0)
+            log_alpha[width - width * closed // 100 :] = -5.0
+            log_alphas.append(torch.nn.Parameter(log_alpha))
+
+        def loss_of(rows):
+            h, penalty = x[rows], 0
+            for k in range(3):
+                # On 100 rows of activations a gate is cheaper than on the 300 rows of weights of the first layer, and the other way round in the last.
+                gate = sample_gates(log_alphas[k])
+                h = functional.linear(h * gate, weights[k], biases[k])
+                penalty = penalty + 5e-6 * weights[k].shape[0] * prob_active(log_alphas[k]).sum()
+                if k < 2:
+                    h = functional.relu(h)
+            return functional.cross_entropy(h, y[rows]) + penalty
+
+        return loss_of, weights + biases + log_alphas
+
+    return both(loss, rows_of=(IMAGES, IMAGE_BATCH))
 
 
 def dictionary():
@@ -496,6 +530,9 @@ def works(folder, sizes):
         yield f"training step, {shape}", f"plain {width}", lambda w=width: network(w, None), finite
         yield "the same, a gate on each weight", f"gated-weights {width}", lambda w=width: network(w, "weights"), finite
         yield "the same, a gate on each unit", f"gated-units {width}", lambda w=width: network(w, "units"), finite
+    for closed in (0, 50, 90):
+        name = f"training step, 784→300→100→10, a gate on each unit, {closed} % closed"
+        yield name, f"classifier {closed}", lambda c=closed: classifier(c), finite
     yield "training step, polynomial(3) of 4 inputs, gated", "dictionary", dictionary, finite
     yield "TD3 update, policy 256×256", "td3-network", lambda: td3("network"), finite
     yield "TD3 update, policy polynomial(3), gated", "td3-dictionary", lambda: td3("dictionary"), finite

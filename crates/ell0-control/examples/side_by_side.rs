@@ -19,7 +19,7 @@ use ell0::{
     equation::{DictionaryTarget, Dynamics, Model},
     features::{Features, Library},
     gates::Penalty,
-    network::{Activation, GateSpec, Init, Mlp, MlpConfig, Per},
+    network::{Activation, GateSpec, Init, Loss, Mlp, MlpConfig, Per},
     rng::Stream,
     training::{Dataset, Trainer, TrainerConfig},
 };
@@ -128,6 +128,36 @@ fn network(width: usize, gates: Option<Per>) -> Outcome<Work> {
     });
     let model = Mlp::new(&config, &Stream::new(1))?;
     Ok(steps(Trainer::new(model, training()?, table()?, None)?))
+}
+
+/// Rows of the table of images, and of a batch of them.
+const IMAGES: usize = 20_000;
+const IMAGE_BATCH: usize = 100;
+
+/// One training step of 784→300→100→10, ReLU, classes; of all inputs and hidden units so many per cent are closed, the last ones.
+fn classifier(closed: usize) -> Outcome<Work> {
+    let mut rng = Stream::new(0).at(0);
+    let x: Vec<f32> = (0..IMAGES * 784).map(|_| rng.normal() as f32).collect();
+    let y: Vec<f32> = (0..IMAGES).map(|_| rng.index(10) as f32).collect();
+    let mut config = MlpConfig::new([784, 300, 100, 10], Activation::Relu);
+    config.init = Init::Torch;
+    config.gates = Some(GateSpec::default());
+    let mut model = Mlp::new(&config, &Stream::new(1))?;
+    for layer in 0..3 {
+        let place = model.architecture().log_alphas(layer);
+        let open = place.len() - place.len() * closed / 100;
+        for (k, log_alpha) in model.parameters_mut()[place].iter_mut().enumerate() {
+            // Open or closed but for one draw in hundreds.
+            *log_alpha = if k < open { 5.0 } else { -5.0 };
+        }
+    }
+    let training = TrainerConfig {
+        loss: Loss::CrossEntropy,
+        batch_size: IMAGE_BATCH,
+        ..training()?
+    };
+    let data = Dataset::new(&x, 784, &y, 1)?;
+    Ok(steps(Trainer::new(model, training, data, None)?))
 }
 
 /// One training step of a gated polynomial(3) of 4 inputs, 3 targets; batches of inputs become features on the fly.
@@ -311,6 +341,7 @@ fn work(name: &str, data: &Folder) -> Outcome<Work> {
         "plain" => network(size.parse()?, None),
         "gated-weights" => network(size.parse()?, Some(Per::Weight)),
         "gated-units" => network(size.parse()?, Some(Per::Unit)),
+        "classifier" => classifier(size.parse()?),
         "dictionary" => dictionary(),
         "td3-network" => td3("network(256, 256)"),
         "td3-dictionary" => td3("polynomial(3)"),

@@ -57,11 +57,20 @@ impl Values {
     #[must_use]
     pub fn cell(&self, row: usize) -> String {
         match self {
-            Values::Number(v) => v[row].to_string(),
+            Values::Number(v) => number(v[row]),
             Values::Integer(v) => v[row].to_string(),
             Values::Flag(v) => u8::from(v[row]).to_string(),
             Values::Text(v) => v[row].clone(),
         }
+    }
+}
+
+/// A number with all its digits; with an exponent where there would be many zeros.
+fn number(value: f64) -> String {
+    let size = value.abs();
+    match size == 0.0 || (1e-5..1e17).contains(&size) || !size.is_finite() {
+        true => value.to_string(),
+        false => format!("{value:e}"),
     }
 }
 
@@ -197,5 +206,24 @@ fn cannot(path: &Path, source: std::io::Error) -> Error {
     Error::Write {
         path: path.into(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_digits_and_have_few_zeros() {
+        for (value, text) in [
+            (0.0, "0"),
+            (-1.5, "-1.5"),
+            (1e-5, "0.00001"),
+            (4.423638876390335e-20, "4.423638876390335e-20"),
+            (1e300, "1e300"),
+        ] {
+            assert_eq!(number(value), text);
+            assert_eq!(text.parse(), Ok(value));
+        }
     }
 }

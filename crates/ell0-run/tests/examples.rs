@@ -2,6 +2,8 @@
 
 #[path = "../../../examples/fit_in_memory.rs"]
 mod fit_in_memory;
+#[path = "../../../examples/mnist.rs"]
+mod mnist;
 #[path = "../../../examples/own_world.rs"]
 mod own_world;
 
@@ -24,4 +26,18 @@ fn a_world_of_ones_own_is_trained_in_stopped_and_resumed() {
         assert!(page.contains(word), "{word}");
     }
     assert!(folder.path().join("c/policy.c").exists());
+}
+
+#[test]
+fn digits_take_the_place_of_mnist() {
+    let found = mnist::row(None, 1, 20, 0).expect("it runs");
+    assert_eq!(found.units_before, [64, 300, 100, 10]);
+    assert!(found.error() < 0.1, "{}", found.error());
+    // A folder without the files is named, and the file that is missing.
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = mnist::row(Some(folder.path()), 0, 1, 0).expect_err("no files");
+    assert!(
+        said.to_string().contains("train-images-idx3-ubyte"),
+        "{said}"
+    );
 }

@@ -72,10 +72,11 @@ fn run() -> Result<(), Box<dyn Error>> {
         &stream.split("log alpha"),
     )?;
     let mut optimiser = AdamConfig::new().init();
-    let mut rates = ModuleLrScheduler::new(ConstantLr::new(settings.rate)).with_group(
-        Gates::group(),
-        ConstantLr::new(settings.gate_rate.unwrap_or(settings.rate)),
-    );
+    let rates = |share: f64| {
+        let gates = settings.gate_rate.unwrap_or(settings.rate);
+        ModuleLrScheduler::new(ConstantLr::new(share * settings.rate))
+            .with_group(Gates::group(), ConstantLr::new(share * gates))
+    };
     let cross_entropy = CrossEntropyLossConfig::new().init(&device);
     let (noise, order) = (stream.split("gates"), stream.split("order"));
 
@@ -91,6 +92,7 @@ fn run() -> Result<(), Box<dyn Error>> {
         let clock = Instant::now();
         let rows = shuffled(train.len(), &mut order.at(epoch));
         let (mut sum, mut batches) = (0.0, 0);
+        let mut rates = rates(settings.share(epoch));
         for batch in rows.chunks(settings.batch) {
             network = draw(network, &noise, step);
             let (images, labels) = train.batch(batch, &device);

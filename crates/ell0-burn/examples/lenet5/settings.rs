@@ -13,6 +13,7 @@ LeNet-5 with gates, trained, compacted, compared.
   --batch N           100
   --rate R            learning rate (Adam): 0.001
   --gate-rate R       that of the gates: the same
+  --last SHARE        both fall from epoch to epoch, along half a cosine to this share of them; 1 leaves them as they are: 0.01
   --seed N            0
 ";
 
@@ -25,6 +26,7 @@ pub struct Settings {
     pub batch: usize,
     pub rate: f64,
     pub gate_rate: Option<f64>,
+    pub last: f64,
     pub seed: u64,
 }
 
@@ -40,6 +42,7 @@ impl Settings {
             batch: 100,
             rate: 1e-3,
             gate_rate: None,
+            last: 0.01,
             seed: 0,
         };
         let mut arguments = arguments;
@@ -67,6 +70,7 @@ impl Settings {
                 "--batch" => settings.batch = number::<usize>(&option, &value)?.max(1),
                 "--rate" => settings.rate = number(&option, &value)?,
                 "--gate-rate" => settings.gate_rate = Some(number(&option, &value)?),
+                "--last" => settings.last = number(&option, &value)?,
                 "--seed" => settings.seed = number(&option, &value)?,
                 _ => {
                     return Err(
@@ -76,6 +80,14 @@ impl Settings {
             }
         }
         Ok(Some(settings))
+    }
+}
+
+impl Settings {
+    /// The share of the learning rates that an epoch has.
+    pub fn share(&self, epoch: u64) -> f64 {
+        let turn = std::f64::consts::PI * (epoch - 1) as f64 / self.epochs as f64;
+        self.last + (1.0 - self.last) * 0.5 * (1.0 + turn.cos())
     }
 }
 

@@ -15,7 +15,7 @@ use ell0_run::{ExportSettings, Exportable};
 /// Write a model or policy in another language
 ///
 /// c: C99 with a header, libm alone, no heap, a self-test. rust: with or without std. python: NumPy. matlab: also Octave. sympy, latex, json: equations. onnx: double precision, networks single.
-/// Networks (the .safetensors files of `ell0 tutorial` and `ell0 train`, in `models` and `policies`) are written without their closed gates, as c, rust, python, matlab or onnx.
+/// Networks (the .safetensors files of `ell0 network`, `ell0 tutorial` and `ell0 train`) are written without their closed gates, as c, rust, python, matlab or onnx.
 #[derive(Args)]
 #[command(after_help = "Examples:
   ell0 export runs/pendulum/policies/seed0.json --to c --out firmware

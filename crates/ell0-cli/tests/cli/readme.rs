@@ -78,7 +78,10 @@ fn check(name: &str) {
         .into_iter()
         .find(|(line, _)| line.split(' ').next() == Some(name))
         .unwrap_or_else(|| panic!("the README has no example of {name}"));
-    let desk = Desk::new().with("examples/lorenz.csv", lorenz());
+    let desk = Desk::new().with("examples/lorenz.csv", lorenz()).with(
+        "examples/digits.csv",
+        of_the_repository("examples/digits.csv"),
+    );
     compare(&shown, &desk.ell0(&line).out());
 }
 
@@ -97,6 +100,13 @@ fn analyze_prints_what_the_readme_shows() {
 #[ignore = "half a minute: cargo test --release -p ell0-cli --test cli readme -- --ignored"]
 fn train_prints_what_the_readme_shows() {
     check("train");
+}
+
+/// The same holds of training here.
+#[test]
+#[ignore = "another processor may end otherwise: cargo test --release -p ell0-cli --test cli readme -- --ignored"]
+fn network_prints_what_the_readme_shows() {
+    check("network");
 }
 
 #[test]
