@@ -20,7 +20,7 @@ BATCH, STEPS, ROUNDS = 100, 20, 5
 def network():
     layers = [nn.Conv2d(1, 20, 5), nn.Conv2d(20, 50, 5), nn.Linear(800, 500), nn.Linear(500, 10)]
     for layer, by in zip(layers, ("filter", "filter", "input", "input")):
-        gate(layer, by=by, price=0.1 / 60_000, decay=5e-4)
+        gate(layer, by=by, lambda_=0.1 / 60_000, weight_decay=5e-4)
     one, two, three, four = layers
     pool = nn.MaxPool2d(2)
     return nn.Sequential(one, nn.ReLU(), pool, two, nn.ReLU(), pool, nn.Flatten(), three, nn.ReLU(), four)
