@@ -224,7 +224,7 @@ def classifier(closed):
         def loss_of(rows):
             h, penalty = x[rows], 0
             for k in range(3):
-                # On 100 rows of activations a gate is cheaper than on the 300 rows of weights of the first layer, and the other way round in the last.
+                # On 100 rows of activations there is less to multiply than on the 300 rows of weights of the first layer; in the last, which is small, it is the other way round.
                 gate = sample_gates(log_alphas[k])
                 h = functional.linear(h * gate, weights[k], biases[k])
                 penalty = penalty + 5e-6 * weights[k].shape[0] * prob_active(log_alphas[k]).sum()
