@@ -28,10 +28,12 @@ pub use field::{
     field_delay, field_gain_margin, parameter_reach, prove_saturated, reaching, settle,
 };
 pub use law::{FixedPoint, Law, STARTS};
-pub use map::Map;
+pub use map::{Assignment, Map, Values};
 pub use margins::{gain_margin, tolerated_delay};
 pub use not_proved::NotProved;
-pub use plant::{Action, Formula, ModelPlant, Observation, Plant, PlantBuilder, State};
+pub use plant::{
+    Action, Disturbance, Formula, ModelPlant, Observation, Plant, PlantBuilder, State, Uncertain,
+};
 pub use proof::{Claim, Verdict, prove};
 pub use pulse::{Pulse, on};
 pub use region::{Basin, ProvedRegion, proved_region};

@@ -1,8 +1,10 @@
 //! What is to be controlled, in closed form.
 
 mod builder;
+mod disturbance;
 
 pub use builder::{Formula, PlantBuilder};
+pub use disturbance::Disturbance;
 
 use ell0::equation::{Dynamics, Expression, Model, Node};
 
@@ -38,6 +40,25 @@ pub struct Action {
     pub range: Range,
 }
 
+/// Something that is only known to lie in a range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Uncertain {
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    pub range: Range,
+    /// Whether it may be another at every step, as a disturbance, or is the same at all times, as a parameter.
+    pub varies: bool,
+}
+
+/// A value on the way to the next state.
+#[derive(Clone, Debug)]
+struct Value {
+    name: String,
+    law: Node,
+    range: Option<Range>,
+}
+
 /// What is to be controlled, in closed form.
 ///
 /// ```
@@ -60,11 +81,12 @@ pub struct Action {
 #[derive(Clone, Debug)]
 pub struct Plant {
     pub(super) states: Vec<State>,
+    pub(super) uncertain: Vec<Uncertain>,
     pub(super) observations: Vec<Observation>,
     pub(super) actions: Vec<Action>,
-    /// Values in turn, each in the states, the actions and the values before it, with its range.
-    steps: Vec<(Node, Option<Range>)>,
-    /// Which of states, actions and values are the next states.
+    /// Values in turn, each in the states, what is uncertain, the actions and the values before it.
+    steps: Vec<Value>,
+    /// Which of states, uncertain inputs, actions and values are the next states.
     next: Vec<usize>,
 }
 
@@ -148,6 +170,11 @@ impl Plant {
         &self.states
     }
 
+    /// What is only known to lie in a range.
+    pub fn uncertain(&self) -> &[Uncertain] {
+        &self.uncertain
+    }
+
     /// What a policy sees.
     pub fn observations(&self) -> &[Observation] {
         &self.observations
@@ -179,12 +206,21 @@ impl Plant {
     /// The plant alone: its inputs are the states, then the actions.
     #[must_use]
     pub fn open(&self) -> Map {
-        let mut map = Map::new(self.states.len() + self.actions.len());
-        for (node, range) in &self.steps {
-            map.assign(node.clone(), *range);
+        let mut map = Map::new(
+            self.state_names(),
+            self.action_names(),
+            self.uncertain.clone(),
+        );
+        self.go_on(&mut map);
+        map
+    }
+
+    /// Appends what the plant does.
+    fn go_on(&self, map: &mut Map) {
+        for Value { name, law, range } in &self.steps {
+            map.assign(name, law.clone(), *range);
         }
         map.set_next(self.next.clone());
-        map
     }
 
     /// The policy: actions in the states, times a gain, before they are brought into their range; in the plant's order.
@@ -221,12 +257,12 @@ impl Plant {
 
     /// The policy as a map from states to actions.
     pub fn policy(&self, policy: &Model, gain: f64) -> Result<Map> {
-        let mut map = Map::new(self.states.len());
+        let mut map = Map::new(self.state_names(), Vec::new(), self.uncertain.clone());
         let nodes = self.policy_nodes(policy, gain)?;
         let next = nodes
             .into_iter()
             .zip(&self.actions)
-            .map(|(node, action)| map.assign(node, Some(action.range)))
+            .map(|(node, action)| map.assign(&action.name, node, Some(action.range)))
             .collect();
         map.set_next(next);
         Ok(map)
@@ -235,10 +271,7 @@ impl Plant {
     /// The plant with a policy in its loop, whose actions are multiplied by a gain.
     pub fn closed(&self, policy: &Model, gain: f64) -> Result<Map> {
         let mut map = self.policy(policy, gain)?;
-        for (node, range) in &self.steps {
-            map.assign(node.clone(), *range);
-        }
-        map.set_next(self.next.clone());
+        self.go_on(&mut map);
         Ok(map)
     }
 

@@ -3,6 +3,8 @@
 //! With d = x − x*, V(x) = dᵀ·P·d. On boxes that cover {V ≤ c}, the change ΔV = V(F(x)) − V(x) is bounded from above by its value at the middle and the range of its gradient on the box (the mean
 //! value form). Around x*, where ΔV itself is 0, the range of the Jacobian J gives it instead: F(x) − x* = J·d + r with the residual r of x*, and ΔV < 0 if P − Jᵀ·P·J is positive definite for every J in the range, which
 //! an LDLᵀ decomposition in interval arithmetic decides. All bounds are rounded outwards.
+//!
+//! What is uncertain (parameters, disturbances) makes boxes of more dimensions: V must fall for all of it. If x* moves with it, V falls only beyond some distance from x*, and the images of what is nearer must still be in the set.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -51,7 +53,7 @@ struct Prover<'a> {
     map: &'a Map,
     claim: &'a Claim,
     pulse: Pulse<'a>,
-    /// Half the widths of the whole set, and of the box around x* that has its own proof.
+    /// Half the widths of the whole set and of what is uncertain, and of the box around x* that has its own proof.
     reach: Vec<f64>,
     inner: Vec<f64>,
     boxes: AtomicU64,
@@ -140,6 +142,9 @@ pub fn prove(map: &Map, claim: &Claim, most_boxes: u64, pulse: Pulse) -> Verdict
     let Some(reach) = reach(claim) else {
         return Verdict::Open(NotProved::NoBox);
     };
+    let mut reach = reach;
+    let uncertain = map.uncertain().iter();
+    reach.extend(uncertain.map(|u| (0.5 * u.range.width()).next_up()));
     let mut prover = Prover {
         map,
         claim,
@@ -202,7 +207,7 @@ impl Prover<'_> {
         let n = centre.len();
         let mut share = 0.25;
         while share > 1e-5 {
-            let inner: Vec<f64> = self.reach.iter().map(|r| r * share).collect();
+            let inner: Vec<f64> = self.reach[..n].iter().map(|r| r * share).collect();
             let around: Vec<Interval> = centre
                 .iter()
                 .zip(&inner)
@@ -238,27 +243,51 @@ impl Prover<'_> {
                 if !positive_definite(fall) {
                     continue;
                 }
-                self.inner = inner;
                 if exact {
+                    self.inner = inner;
                     return Some(0.0);
                 }
                 // −μ|d|² + 2|d||JᵀPr| + rᵀPr < 0 beyond this distance.
                 let pr = times(self.claim.p.rows(), &residual);
-                let norm =
-                    |v: &[Interval]| v.iter().map(|x| x.magnitude().powi(2)).sum::<f64>().sqrt();
+                // By the largest component: squares of what is tiny would be 0.
+                let norm = |v: &[Interval]| {
+                    let largest = v.iter().fold(0.0, |m: f64, x| m.max(x.magnitude()));
+                    let shares = v.iter().map(|x| (x.magnitude() / largest).powi(2));
+                    if largest > 0.0 {
+                        largest * shares.sum::<f64>().sqrt() * (1.0 + 1e-9)
+                    } else {
+                        0.0
+                    }
+                };
                 let jpr: Vec<Interval> = columns.iter().map(|c| dot(c, &pr)).collect();
-                let (a, b) = (norm(&jpr), norm(&pr) * norm(&residual));
-                return Some((a + (a * a + slack * b).sqrt()) / slack * (1.0 + 1e-9));
+                let (a, b) = (norm(&jpr), (norm(&pr) * norm(&residual)).sqrt());
+                let b = slack.sqrt() * b.max(f64::MIN_POSITIVE);
+                let radius = (a + a.hypot(b)) / slack * (1.0 + 1e-9);
+                if self.comes_back(radius, &inner, norm(&residual)) {
+                    self.inner = inner;
+                    return Some(radius);
+                }
             }
             share *= 0.7;
         }
         None
     }
 
+    /// Whether what is nearer to x* than this stays in the set, and the distance is within the box that has its own proof: |F − x*| in the norm of P is at most that of d, which falls there, and that of the residual.
+    fn comes_back(&self, radius: f64, inner: &[f64], residual: f64) -> bool {
+        let trace: f64 = (0..inner.len()).map(|k| self.claim.p[k][k]).sum();
+        let farthest = (radius + residual) * trace.sqrt() * (1.0 + 1e-9);
+        inner.iter().all(|r| radius < *r) && farthest * farthest < self.claim.level * (1.0 - 1e-9)
+    }
+
     /// One part of the whole set, and everything it is divided into. Boxes are kept by their edges, which neighbours share to the bit: nothing falls between them.
     fn cell(&self, mut cell: usize) -> Part {
-        let n = self.reach.len();
+        let n = self.claim.centre.len();
         let mut start: Vec<(f64, f64)> = self.reach.iter().map(|r| (-r, *r)).collect();
+        let uncertain = self.map.uncertain().iter();
+        for (side, u) in start[n..].iter_mut().zip(uncertain) {
+            *side = (u.range.low, u.range.high);
+        }
         for k in 0..n.min(4) {
             let part = cell % PARTS;
             cell /= PARTS;
@@ -308,7 +337,7 @@ impl Prover<'_> {
 
     /// Looks at the box of offsets from x* with these sides.
     fn look(&self, sides: &[(f64, f64)]) -> Look {
-        let (p, n) = (self.claim.p.rows(), sides.len());
+        let (p, n) = (self.claim.p.rows(), self.claim.centre.len());
         let middle: Vec<f64> = sides.iter().map(|s| s.0 + 0.5 * (s.1 - s.0)).collect();
         // From the middle to the farther side, rounded up.
         let half: Vec<f64> = sides
@@ -316,9 +345,10 @@ impl Prover<'_> {
             .zip(&middle)
             .map(|(s, m)| (s.1 - m).max(m - s.0).next_up())
             .collect();
-        let d_middle: Vec<Interval> = middle.iter().map(|m| Interval::point(*m)).collect();
-        let pd_middle = times(p, &d_middle);
-        let v_middle = dot(&d_middle, &pd_middle);
+        let all_middle: Vec<Interval> = middle.iter().map(|m| Interval::point(*m)).collect();
+        let (d_middle, w_middle) = all_middle.split_at(n);
+        let pd_middle = times(p, d_middle);
+        let v_middle = dot(d_middle, &pd_middle);
         // V is convex: its tangent at the middle bounds it from below.
         let tilt = pd_middle.iter().zip(&half).fold(0.0, |s, (g, h)| {
             (s + (2.0 * g.magnitude() * h).next_up()).next_up()
@@ -330,36 +360,38 @@ impl Prover<'_> {
         if (0..n).all(|k| sides[k].0.abs().max(sides[k].1.abs()) <= self.inner[k]) {
             return Look::Done;
         }
-        let change = |d: &[Interval]| -> (Interval, Vec<Interval>) {
+        let change = |d: &[Interval], w: &[Interval]| -> (Interval, Vec<Interval>) {
             let x: Vec<Interval> = d
                 .iter()
                 .zip(&self.claim.centre)
                 .map(|(d, c)| d.add(Interval::point(*c)))
                 .collect();
-            let (next, j) = self.map.jacobian(&x);
+            let (next, j) = self.map.slopes(&x, w);
             let e: Vec<Interval> = next
                 .iter()
                 .zip(&self.claim.centre)
                 .map(|(x, c)| x.subtract(Interval::point(*c)))
                 .collect();
             let (pe, pd) = (times(p, &e), times(p, d));
-            let gradient = (0..n)
+            let still = Interval::point(0.0);
+            let gradient = (0..sides.len())
                 .map(|k| {
                     let column: Vec<Interval> = j.iter().map(|row| row[k]).collect();
                     dot(&column, &pe)
-                        .subtract(pd[k])
+                        .subtract(pd.get(k).copied().unwrap_or(still))
                         .multiply(Interval::point(2.0))
                 })
                 .collect();
             (dot(&e, &pe).subtract(dot(d, &pd)), gradient)
         };
-        let (at_middle, _) = change(&d_middle);
+        let (at_middle, _) = change(d_middle, w_middle);
         if at_middle.low >= 0.0 && v_middle.high <= self.claim.level {
             let state = middle.iter().zip(&self.claim.centre);
             return Look::Refuted(state.map(|(d, c)| d + c).collect());
         }
-        let d: Vec<Interval> = sides.iter().map(|s| Interval::new(s.0, s.1)).collect();
-        let (natural, gradient) = change(&d);
+        let all: Vec<Interval> = sides.iter().map(|s| Interval::new(s.0, s.1)).collect();
+        let (d, w) = all.split_at(n);
+        let (natural, gradient) = change(d, w);
         let mut bound = at_middle.high;
         let mut widest = (0, 0.0);
         for (k, (g, h)) in gradient.iter().zip(&half).enumerate() {
@@ -369,7 +401,7 @@ impl Prover<'_> {
             let rank = if part.is_finite() {
                 part
             } else {
-                f64::MAX * (h / self.reach[k]).min(1.0)
+                f64::MAX * (h / self.reach[k].max(f64::MIN_POSITIVE)).min(1.0)
             };
             if rank > widest.1 {
                 widest = (k, rank);
@@ -382,6 +414,7 @@ impl Prover<'_> {
             .map(|(d, c)| d.add(Interval::point(*c)))
             .collect();
         if !self.map.is_continuous(&x) {
+            // Parts of what is uncertain are looked at together.
             let share = |k: &usize| half[*k] / self.reach[*k];
             let longest = (0..n).max_by(|a, b| share(a).total_cmp(&share(b)));
             return Look::Divide(longest.unwrap_or(0));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     equilibria::Equilibrium,
     linear::{self, Rows},
-    map::Map,
+    map::{Map, Values},
     not_proved::NotProved,
     plant::Plant,
     proof::{Claim, Verdict, prove},
@@ -115,12 +115,21 @@ impl Samples {
                     .map(|r| r * size * (2.0 * rng.uniform() - 1.0))
                     .collect();
                 let x: Vec<f64> = d.iter().zip(centre).map(|(d, c)| d + c).collect();
-                let e = map
-                    .next(&x)
+                // What is uncertain is in the middle once in a while, else at some of its ends.
+                let uncertain: Vec<f64> = map
+                    .uncertain()
                     .iter()
-                    .zip(centre)
-                    .map(|(x, c)| x - c)
+                    .map(|u| {
+                        u.range.at(if k % 4 == 0 {
+                            0.5
+                        } else {
+                            rng.uniform().round()
+                        })
+                    })
                     .collect();
+                let mut room = Values::default();
+                map.image(&x, &uncertain, &mut room);
+                let e = room.next.iter().zip(centre).map(|(x, c)| x - c).collect();
                 (d, e)
             })
             .collect();

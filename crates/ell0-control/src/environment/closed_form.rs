@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Environment;
 use crate::{
-    analysis::Plant,
+    analysis::{Plant, Range},
     error::{Error, Result},
 };
 
@@ -31,6 +31,18 @@ impl Parameter {
 pub trait ClosedForm {
     /// The step as expressions.
     fn plant(&self) -> Result<Plant>;
+
+    /// The step with parameters that are only known to lie in ranges, by name: the same value at all times, somewhere in it.
+    fn plant_within(&self, ranges: &[(String, Range)]) -> Result<Plant> {
+        match ranges.first() {
+            None => self.plant(),
+            Some((name, range)) => Err(Error::Parameter {
+                name: name.clone(),
+                value: range.at(0.5),
+                expected: "the closed form of this world takes numbers, not ranges",
+            }),
+        }
+    }
 
     /// Names and values of its parameters.
     fn parameters(&self) -> Vec<Parameter> {

@@ -7,7 +7,7 @@ use super::{
     Step, Tied,
 };
 use crate::{
-    analysis::Plant,
+    analysis::{Plant, Range},
     error::{Error, Result},
 };
 
@@ -147,6 +147,13 @@ impl<E: Environment> ClosedForm for TimeLimit<E> {
                 environment: self.text(),
             })?;
         form.plant()
+    }
+
+    fn plant_within(&self, ranges: &[(String, Range)]) -> Result<Plant> {
+        match self.inner.closed_form() {
+            Some(form) => form.plant_within(ranges),
+            None => self.plant(),
+        }
     }
 
     fn parameters(&self) -> Vec<Parameter> {

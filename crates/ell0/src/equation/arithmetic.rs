@@ -7,6 +7,8 @@ use crate::features::Function;
 pub trait Arithmetic: Copy {
     /// A constant.
     fn number(value: f64) -> Self;
+    /// What is only known to lie in a range: all of it for intervals, its middle for numbers.
+    fn between(low: f64, high: f64) -> Self;
     /// a + b.
     fn add(self, other: Self) -> Self;
     /// a·b.
@@ -24,6 +26,10 @@ pub trait Arithmetic: Copy {
 impl Arithmetic for f64 {
     fn number(value: f64) -> Self {
         value
+    }
+
+    fn between(low: f64, high: f64) -> Self {
+        low + 0.5 * (high - low)
     }
 
     fn add(self, other: Self) -> Self {

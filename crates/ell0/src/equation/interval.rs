@@ -165,6 +165,10 @@ impl Arithmetic for Interval {
         Interval::point(value)
     }
 
+    fn between(low: f64, high: f64) -> Self {
+        Interval::new(low, high)
+    }
+
     fn add(self, other: Self) -> Self {
         // Exact: what is 0 stays 0, so that equilibria stay where they are.
         if self.is_zero() {

@@ -2,10 +2,10 @@
 
 use ell0::equation::{Expression, Node};
 
-use super::{Action, Observation, Plant, Range, State};
+use super::{Action, Observation, Plant, Range, State, Uncertain, Value};
 use crate::error::{Error, Result};
 
-/// A formula as text, or as a tree whose variables are numbered: the states, then the actions, then the values in the order in which they were assigned.
+/// A formula as text, or as a tree whose variables are numbered: the states, then what is uncertain, then the actions, then the values in the order in which they were assigned.
 #[derive(Clone, Debug)]
 pub enum Formula {
     /// Text, in the names.
@@ -36,6 +36,7 @@ impl From<Node> for Formula {
 #[derive(Clone, Debug, Default)]
 pub struct PlantBuilder {
     states: Vec<State>,
+    uncertain: Vec<Uncertain>,
     observations: Vec<(String, Formula)>,
     actions: Vec<Action>,
     values: Vec<(String, Formula, Option<Range>)>,
@@ -61,6 +62,27 @@ impl PlantBuilder {
             name: name.into(),
             bounds,
             period: Some(period),
+        });
+        self
+    }
+
+    /// A parameter that is the same at all times, somewhere in a range. Formulas of observations and values may hold it.
+    #[must_use]
+    pub fn parameter(self, name: impl Into<String>, range: Range) -> Self {
+        self.uncertain(name, range, false)
+    }
+
+    /// A disturbance that may be another at every step, anywhere in a range. Formulas of observations and values may hold it.
+    #[must_use]
+    pub fn disturbance(self, name: impl Into<String>, range: Range) -> Self {
+        self.uncertain(name, range, true)
+    }
+
+    fn uncertain(mut self, name: impl Into<String>, range: Range, varies: bool) -> Self {
+        self.uncertain.push(Uncertain {
+            name: name.into(),
+            range,
+            varies,
         });
         self
     }
@@ -129,6 +151,12 @@ impl PlantBuilder {
                 return wrong("state", &s.name, "its period must be positive and finite");
             }
         }
+        for u in &self.uncertain {
+            let finite = u.range.low.is_finite() && u.range.high.is_finite();
+            if !(finite && u.range.low <= u.range.high) {
+                return wrong("uncertain input", &u.name, "it lies between finite bounds");
+            }
+        }
         let ranges = self.actions.iter().map(|a| (&a.name, Some(a.range)));
         let ranges = ranges.chain(self.values.iter().map(|v| (&v.0, v.2)));
         for (name, range) in ranges {
@@ -142,11 +170,18 @@ impl PlantBuilder {
         }
         let names = |list: Vec<&String>| list.into_iter().cloned().collect::<Vec<String>>();
         let states = names(self.states.iter().map(|s| &s.name).collect());
-        let mut known = states.clone();
+        let mut seen_from = states.clone();
+        seen_from.extend(self.uncertain.iter().map(|u| u.name.clone()));
+        let mut known = seen_from.clone();
         known.extend(self.actions.iter().map(|a| a.name.clone()));
         let (mut steps, inputs) = (Vec::new(), known.len());
         for (name, law, range) in &self.values {
-            steps.push((read(law, &known)?, *range));
+            let law = read(law, &known)?;
+            steps.push(Value {
+                name: name.clone(),
+                law,
+                range: *range,
+            });
             known.push(name.clone());
         }
         let blank = |names: &[String]| names.iter().any(|n| n.trim().is_empty());
@@ -165,13 +200,13 @@ impl PlantBuilder {
             itself.collect()
         } else {
             let pairs = self.observations.iter();
-            let pairs = pairs.map(|(name, law)| Ok((name.clone(), read(law, &states)?)));
+            let pairs = pairs.map(|(name, law)| Ok((name.clone(), read(law, &seen_from)?)));
             pairs.collect::<Result<Vec<_>>>()?
         };
         let observations = observations
             .into_iter()
             .map(|(name, node)| {
-                let law = Expression::new(states.clone(), node)?;
+                let law = Expression::new(seen_from.clone(), node)?;
                 Ok(Observation { name, law })
             })
             .collect::<Result<_>>()?;
@@ -189,13 +224,19 @@ impl PlantBuilder {
             next.push(match law {
                 Node::Variable(k) => k,
                 law => {
-                    steps.push((law, None));
+                    let mut name = format!("next_{state}");
+                    while known.contains(&name) {
+                        name.push('_');
+                    }
+                    let range = None;
+                    steps.push(Value { name, law, range });
                     inputs + steps.len() - 1
                 }
             });
         }
         Ok(Plant {
             states: self.states,
+            uncertain: self.uncertain,
             observations,
             actions: self.actions,
             steps,

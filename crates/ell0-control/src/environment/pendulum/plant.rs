@@ -15,23 +15,61 @@ use crate::{
 pub(super) const STATES: [&str; 2] = ["theta", "theta_dot"];
 
 impl ClosedForm for Pendulum {
-    /// The step as it really runs: θ̇⁺ = clip(θ̇ + Δt·(a·sin θ + b·u)), θ⁺ = θ + Δt·θ̇⁺.
     fn plant(&self) -> Result<Plant> {
-        let (gravity, gain) = self.coefficients();
-        let (theta, theta_dot, torque) = (Node::Variable(0), Node::Variable(1), Node::Variable(2));
-        let (number, sin) = (Node::Number, Node::call(Function::Sin, theta.clone()));
-        let dt = || number(Self::DT);
+        self.plant_within(&[])
+    }
+
+    /// The step as it really runs: θ̇⁺ = clip(θ̇ + Δt·(a·sin θ + b·u)), θ⁺ = θ + Δt·θ̇⁺, with a = 3g/(2l) and b = 3/(ml²).
+    fn plant_within(&self, ranges: &[(String, Range)]) -> Result<Plant> {
+        let (number, dt) = (Node::Number, || Node::Number(Self::DT));
+        let mut plant = Plant::builder()
+            .angle(STATES[0], Range::symmetric(PI), 2.0 * PI)
+            .state(STATES[1], Range::symmetric(Self::MAX_SPEED));
+        for (name, range) in ranges {
+            // Worlds at both ends exist, so all between them do.
+            for end in [range.low, range.high] {
+                self.with_parameter(name, end)?;
+            }
+            plant = plant.parameter(name, *range);
+        }
+        let uncertain = |name: &str| ranges.iter().position(|(n, _)| n == name);
+        let parameter = |name: &str, value: f64| match uncertain(name) {
+            Some(k) => Node::Variable(2 + k),
+            None => number(value),
+        };
+        let (mut gravity, mut gain) = {
+            let (gravity, gain) = self.coefficients();
+            (number(gravity), number(gain))
+        };
+        if !ranges.is_empty() {
+            let PendulumConfig { g, mass, length } = self.config;
+            let length = parameter("length", length);
+            gravity = Node::product([
+                number(1.5),
+                parameter("g", g),
+                Node::power(length.clone(), -1.0),
+            ]);
+            gain = Node::product([
+                number(3.0),
+                Node::power(parameter("mass", mass), -1.0),
+                Node::power(length, -2.0),
+            ]);
+        }
+        let (theta, theta_dot) = (Node::Variable(0), Node::Variable(1));
+        let torque = 2 + ranges.len();
+        let sin = Node::call(Function::Sin, theta.clone());
         let speed = Node::sum([
             theta_dot.clone(),
-            Node::product([dt(), number(gravity), sin.clone()]),
-            Node::product([dt(), number(gain), torque]),
+            Node::product([dt(), gravity, sin.clone()]),
+            Node::product([dt(), gain, Node::Variable(torque)]),
         ]);
-        // The fourth value is the new speed.
-        let angle = Node::sum([theta.clone(), Node::product([dt(), Node::Variable(3)])]);
+        // The value after the torque is the new speed.
+        let angle = Node::sum([
+            theta.clone(),
+            Node::product([dt(), Node::Variable(torque + 1)]),
+        ]);
         let limit = Range::symmetric(Self::MAX_SPEED);
-        Plant::builder()
-            .angle(STATES[0], Range::symmetric(PI), 2.0 * PI)
-            .state(STATES[1], limit)
+        plant
             .observation("cos_theta", Node::call(Function::Cos, theta))
             .observation("sin_theta", sin)
             .observation("theta_dot", theta_dot)
