@@ -8,10 +8,13 @@ use ell0::{
 };
 
 /// Symbols eₖ.
-pub const SYMBOLS: usize = 12;
+pub const SYMBOLS: usize = 8;
 
-/// More than the rounding of all operations that one result takes, relative to the numbers in it.
-const ROUNDING: f64 = 64.0 * f64::EPSILON;
+/// More than the rounding of the one to three operations that a coefficient takes, relative to the numbers in it.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
+
+/// More than the rounding of sums of up to 60 numbers that are not negative.
+const UPWARDS: f64 = 64.0 * f64::EPSILON;
 
 /// Tanh over a wider range is worth a chord.
 const WIDE: f64 = 0.1;
@@ -31,7 +34,7 @@ pub struct Form {
 
 /// A bound of what was computed from numbers that are not negative.
 pub fn up(value: f64) -> f64 {
-    value * (1.0 + ROUNDING) + f64::MIN_POSITIVE
+    value * (1.0 + UPWARDS) + f64::MIN_POSITIVE
 }
 
 /// The middle of an interval, and how far its ends are from it.

@@ -11,7 +11,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Set<const N: usize> {
     pub centre: [f64; N],
-    /// G, column by column; those of constant parameters first.
+    /// G, column by column: those of constant parameters, of the sides of the cell, of errors.
     pub generators: Vec<[f64; N]>,
     pub radius: [f64; N],
     pub hull: [Interval; N],
@@ -68,7 +68,7 @@ impl<T> Default for Room<T> {
 /// Σ of x and what rounding may do to it, from parts.
 fn sum(parts: impl Iterator<Item = f64>) -> (f64, f64) {
     let (total, size) = parts.fold((0.0, 0.0), |(t, s): (f64, f64), p| (t + p, s + p.abs()));
-    (total, up(1e-14 * size))
+    (total, up(2e-15 * size))
 }
 
 /// (I ± E)·x.
@@ -93,8 +93,8 @@ impl<'a, const N: usize> Images<'a, N> {
         let mut lasting = 0;
         let inputs = certificate.uncertain.iter().map(|u| {
             let mut form = Form::between(u.range.low, u.range.high);
-            // Room is left for the cell, for errors and for the box.
-            if !u.varies && lasting + 3 * N < SYMBOLS {
+            // Room is left for the cell and for the box.
+            if !u.varies && lasting + 2 * N < SYMBOLS {
                 let mut slopes = [0.0; SYMBOLS];
                 slopes[lasting] = form.error;
                 form = Form::new(form.centre, slopes, 0.0, u.range);
@@ -203,18 +203,18 @@ impl<'a, const N: usize> Images<'a, N> {
         Some(image)
     }
 
-    /// Puts the shortest generators into the box until there are few enough, measured by the box of the certificate.
+    /// Puts the shortest generators of errors into the box until there are few enough, measured by the box of the certificate.
     fn gather(&self, set: &mut Set<N>) {
         let length = |g: &[f64; N]| -> f64 {
             let states = self.certificate.states.iter();
             states.zip(g).map(|(s, g)| g.abs() / (s.high - s.low)).sum()
         };
         while set.generators.len() > SYMBOLS - N {
-            let lengths = set.generators.iter().enumerate().skip(self.lasting);
+            let lengths = set.generators.iter().enumerate().skip(self.lasting + N);
             let shortest = lengths.min_by(|a, b| length(a.1).total_cmp(&length(b.1)));
             let g = set
                 .generators
-                .swap_remove(shortest.map_or(self.lasting, |s| s.0));
+                .swap_remove(shortest.map_or(self.lasting + N, |s| s.0));
             for i in 0..N {
                 set.radius[i] = up(set.radius[i] + g[i].abs());
             }

@@ -169,18 +169,8 @@ impl<const N: usize> Target<N> {
 
     /// Around the centre F(x) − x* = J·d + r, and dᵀPd falls where P − JᵀPJ − μ is positive definite and d is not as small as the residual r leaves open.
     fn near(&self, certificate: &Certificate) -> Option<([f64; N], f64)> {
-        let uncertain: Vec<Dual<N>> = certificate
-            .uncertain
-            .iter()
-            .map(|u| Dual::between(u.range.low, u.range.high))
-            .collect();
-        let mut room = Room::default();
-        let mut image = |around: [Interval; N]| -> [Dual<N>; N] {
-            let states: [Dual<N>; N] = std::array::from_fn(|k| Dual::state(around[k], k));
-            let mut next = next_of(certificate, &states, &uncertain, &mut room);
-            std::array::from_fn(|_| next.next().unwrap_or(Dual::number(f64::NAN)))
-        };
-        let at = image(self.centre.map(Interval::point));
+        let uncertain: Vec<Interval> = certificate.uncertain.iter().map(|u| u.range).collect();
+        let at = self.image(certificate, &self.centre.map(Interval::point), &uncertain);
         let residual: [Interval; N] =
             std::array::from_fn(|k| at[k].value.subtract(Interval::point(self.centre[k])));
         let exact = residual.iter().all(|r| r.magnitude() == 0.0);
@@ -196,18 +186,15 @@ impl<const N: usize> Target<N> {
                 Interval::new((c - r).next_down(), (c + r).next_up())
             });
             share *= 0.7;
-            let next = image(around);
+            let next = self.image(certificate, &around, &uncertain);
             let column = |k: usize| -> [Interval; N] { std::array::from_fn(|i| next[i].slopes[k]) };
-            for slack in [1e-3, 1e-4, 1e-5, 1e-6].map(|s| s * least) {
-                let fall: Matrix<N> = std::array::from_fn(|a| {
-                    std::array::from_fn(|b| {
-                        let less = if a == b { slack } else { 0.0 };
-                        Interval::point(self.p[a][b])
-                            .subtract(Interval::point(less))
-                            .subtract(product(&column(a), &self.p, &column(b)))
-                    })
-                });
-                if !is_definite(fall) {
+            let slacks = if exact {
+                [0.0; 4]
+            } else {
+                [1e-3, 1e-4, 1e-5, 1e-6]
+            };
+            for slack in slacks.map(|s| s * least) {
+                if !self.falls_around(certificate, &around, &uncertain, slack, 8) {
                     continue;
                 }
                 if exact {
@@ -236,6 +223,68 @@ impl<const N: usize> Target<N> {
             }
         }
         None
+    }
+
+    /// F and its derivatives on a box.
+    fn image(
+        &self,
+        certificate: &Certificate,
+        around: &[Interval; N],
+        uncertain: &[Interval],
+    ) -> [Dual<N>; N] {
+        let states: [Dual<N>; N] = std::array::from_fn(|k| Dual::state(around[k], k));
+        let uncertain = uncertain.iter().map(|u| Dual::between(u.low, u.high));
+        let uncertain: Vec<Dual<N>> = uncertain.collect();
+        let mut room = Room::default();
+        let mut next = next_of(certificate, &states, &uncertain, &mut room);
+        std::array::from_fn(|_| next.next().unwrap_or(Dual::number(f64::NAN)))
+    }
+
+    /// Whether P − JᵀPJ − μ is positive definite on a box, for all that is uncertain: at once, or in halves of that which J changes with most.
+    fn falls_around(
+        &self,
+        certificate: &Certificate,
+        around: &[Interval; N],
+        uncertain: &[Interval],
+        slack: f64,
+        depth: u32,
+    ) -> bool {
+        let next = self.image(certificate, around, uncertain);
+        let column = |k: usize| -> [Interval; N] { std::array::from_fn(|i| next[i].slopes[k]) };
+        let fall: Matrix<N> = std::array::from_fn(|a| {
+            std::array::from_fn(|b| {
+                let less = if a == b { slack } else { 0.0 };
+                Interval::point(self.p[a][b])
+                    .subtract(Interval::point(less))
+                    .subtract(product(&column(a), &self.p, &column(b)))
+            })
+        });
+        if is_definite(fall) {
+            return true;
+        }
+        let halved = |k: usize, upper: bool| {
+            let mut half = uncertain.to_vec();
+            let middle = half[k].low + 0.5 * (half[k].high - half[k].low);
+            if upper {
+                half[k].low = middle;
+            } else {
+                half[k].high = middle;
+            }
+            half
+        };
+        let width = |k: &usize| -> f64 {
+            let next = self.image(certificate, around, &halved(*k, false));
+            let slopes = next.iter().flat_map(|d| d.slopes);
+            slopes.map(|s| s.high - s.low).sum()
+        };
+        let axes = (0..uncertain.len()).filter(|_| depth > 0);
+        let axis = axes.min_by(|a, b| width(a).total_cmp(&width(b)));
+        axis.is_some_and(|k| {
+            [false, true].into_iter().all(|upper| {
+                let half = halved(k, upper);
+                self.falls_around(certificate, around, &half, slack, depth - 1)
+            })
+        })
     }
 
     /// Whether dᵀPd falls on a part, by dividing it.

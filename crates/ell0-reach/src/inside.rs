@@ -95,7 +95,8 @@ impl<const N: usize> Shape<N> {
                 radius[k] = upwards(radius[k] + (to.high - to.low));
                 hull[k] = hull[k].add(m);
             }
-            let slack = upwards(SLACK * (hull[k].high - hull[k].low));
+            let largest = bounds.low[k].abs().max(bounds.high[k].abs());
+            let slack = SLACK * (hull[k].high - hull[k].low) + 8.0 * ROUNDING * largest;
             hull[k] = Interval::new(hull[k].low - slack, hull[k].high + slack);
         }
         let nothing = Strip {

@@ -71,7 +71,10 @@ impl<const N: usize> Problem<'_, N> {
     /// What lengths are measured by.
     #[must_use]
     pub fn scale(&self) -> [f64; N] {
-        std::array::from_fn(|k| self.bounds.high[k] - self.bounds.low[k])
+        std::array::from_fn(|k| {
+            let halves = if self.odd && k == 0 { 2.0 } else { 1.0 };
+            halves * (self.bounds.high[k] - self.bounds.low[k])
+        })
     }
 
     /// What a tree says.

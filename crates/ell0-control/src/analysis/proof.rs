@@ -46,6 +46,9 @@ pub enum Verdict {
 /// Parts of each dimension at the beginning; their number does not depend on the number of cores, so neither does the count of boxes.
 const PARTS: usize = 32;
 
+/// Parts of what is uncertain around x*, at most.
+const UNCERTAIN_PARTS: u32 = 64;
+
 /// A box is not divided beyond this share of the whole set.
 const SMALLEST: f64 = 1e-6;
 
@@ -205,6 +208,10 @@ impl Prover<'_> {
             .map(|(next, at)| next.subtract(*at))
             .collect();
         let n = centre.len();
+        let uncertain = self.map.uncertain().iter();
+        let uncertain: Vec<Interval> = uncertain
+            .map(|u| Interval::new(u.range.low, u.range.high))
+            .collect();
         let mut share = 0.25;
         while share > 1e-5 {
             let inner: Vec<f64> = self.reach[..n].iter().map(|r| r * share).collect();
@@ -217,10 +224,7 @@ impl Prover<'_> {
                 share *= 0.7;
                 continue;
             }
-            let (_, j) = self.map.jacobian(&around);
-            let columns: Vec<Vec<Interval>> = (0..n)
-                .map(|k| j.iter().map(|row| row[k]).collect())
-                .collect();
+            let columns = self.columns(&around, &uncertain);
             let exact = residual.iter().all(|r| r.magnitude() == 0.0);
             let least = (0..n).fold(f64::INFINITY, |m, k| m.min(self.claim.p[k][k]));
             // −μ|d|² is left over for the residual; the larger μ, the smaller what stays open.
@@ -230,17 +234,7 @@ impl Prover<'_> {
                 &[1e-3, 1e-4, 1e-5, 1e-6][..]
             };
             for slack in slacks.iter().map(|s| s * least) {
-                let mut fall = vec![vec![Interval::point(0.0); n]; n];
-                for a in 0..n {
-                    let pj = times(self.claim.p.rows(), &columns[a]);
-                    for b in 0..n {
-                        let diagonal = if a == b { slack } else { 0.0 };
-                        fall[b][a] = Interval::point(self.claim.p[b][a])
-                            .subtract(Interval::point(diagonal))
-                            .subtract(dot(&columns[b], &pj));
-                    }
-                }
-                if !positive_definite(fall) {
+                if !self.falls_around(&around, &uncertain, slack, UNCERTAIN_PARTS) {
                     continue;
                 }
                 if exact {
@@ -271,6 +265,65 @@ impl Prover<'_> {
             share *= 0.7;
         }
         None
+    }
+
+    /// ∂F by each of the states.
+    fn columns(&self, around: &[Interval], uncertain: &[Interval]) -> Vec<Vec<Interval>> {
+        let (_, j) = self.map.slopes(around, uncertain);
+        (0..around.len())
+            .map(|k| j.iter().map(|row| row[k]).collect())
+            .collect()
+    }
+
+    /// Whether P − JᵀPJ − μ is positive definite on a box. J knows nothing of what its entries have in common, so what is uncertain is divided where that helps.
+    fn falls_around(
+        &self,
+        around: &[Interval],
+        uncertain: &[Interval],
+        slack: f64,
+        parts: u32,
+    ) -> bool {
+        let n = around.len();
+        let columns = self.columns(around, uncertain);
+        let mut fall = vec![vec![Interval::point(0.0); n]; n];
+        for a in 0..n {
+            let pj = times(self.claim.p.rows(), &columns[a]);
+            for b in 0..n {
+                let diagonal = if a == b { slack } else { 0.0 };
+                fall[b][a] = Interval::point(self.claim.p[b][a])
+                    .subtract(Interval::point(diagonal))
+                    .subtract(dot(&columns[b], &pj));
+            }
+        }
+        if positive_definite(fall) {
+            return true;
+        }
+        // Along what J changes with most.
+        let width = |columns: &[Vec<Interval>]| -> f64 {
+            let all = columns.iter().flatten();
+            all.map(|s| s.high - s.low).sum()
+        };
+        let halves = |k: usize| {
+            let Interval { low, high } = uncertain[k];
+            let middle = low + 0.5 * (high - low);
+            [(low, middle), (middle, high)].map(|(low, high)| {
+                let mut half = uncertain.to_vec();
+                half[k] = Interval::new(low, high);
+                half
+            })
+        };
+        let mut best: Option<(f64, usize)> = None;
+        for k in (0..uncertain.len()).filter(|&k| uncertain[k].low < uncertain[k].high) {
+            let width = width(&self.columns(around, &halves(k)[0]));
+            if best.is_none_or(|b| width < b.0) {
+                best = Some((width, k));
+            }
+        }
+        let Some((_, k)) = best.filter(|_| parts > 1) else {
+            return false;
+        };
+        let mut halves = halves(k).into_iter();
+        halves.all(|half| self.falls_around(around, &half, slack, parts / 2))
     }
 
     /// Whether what is nearer to x* than this stays in the set, and the distance is within the box that has its own proof: |F − x*| in the norm of P is at most that of d, which falls there, and that of the residual.
