@@ -181,7 +181,11 @@ def optimal(world: World) -> str:
     """What optimal control would reach, where that is known: JSON."""
 
 def analyze(
-    law: Equations, world: World, folder: tuple[_Path, bool] | None, progress: _Progress
+    law: Equations,
+    world: World,
+    proof: str,
+    folder: tuple[_Path, bool] | None,
+    progress: _Progress,
 ) -> str:
     """Analyses a law that acts in a world whose step is known: JSON."""
 

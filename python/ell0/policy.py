@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,16 @@ from . import _ell0
 from ._closed import DIGITS, ClosedForm
 from ._environments import Place, place_of
 from ._progress import Progress, watching
+
+
+def _ranges(named: Mapping[str, tuple[float, float]] | None) -> list[tuple[str, dict[str, float]]]:
+    """Ranges by name, as the settings of a proof have them."""
+    ranges = []
+    for name, (low, high) in (named or {}).items():
+        if not float(low) < float(high):
+            raise ValueError(f"the range of {name} goes from {low} to {high}: the least comes first")
+        ranges.append((name, {"low": float(low), "high": float(high)}))
+    return ranges
 
 
 class Policy:
@@ -176,6 +187,12 @@ class Policy:
         env: Any = None,
         folder: str | os.PathLike[str] | None = None,
         *,
+        prove_seconds: float = 20.0,
+        uncertain: Mapping[str, tuple[float, float]] | None = None,
+        disturb: Mapping[str, tuple[float, float]] | None = None,
+        rounding: bool = False,
+        stay: Mapping[str, tuple[float, float]] | None = None,
+        avoid: Sequence[Mapping[str, tuple[float, float]]] = (),
         replace: bool = False,
         progress: Progress = None,
     ) -> dict[str, Any]:
@@ -186,7 +203,19 @@ class Policy:
         env : str or environment, optional
             A world whose step is known in closed form, one of ours; the one it was trained in.
         folder : path, optional
-            Where the page and its figures go.
+            Where the page, its figures and the certificate of the proof go.
+        prove_seconds : float
+            Time for the proof of the states from which every trajectory arrives; 0 leaves it out.
+        uncertain : dict, optional
+            Parameters of the world that may be anywhere in a range, as in `{"g": (9.7, 9.9)}`.
+        disturb : dict, optional
+            Ranges of what is added to observations or actions, another at every step.
+        rounding : bool
+            Whether observations are rounded to single precision, as worlds do.
+        stay : dict, optional
+            Ranges of states that trajectories must never leave.
+        avoid : list of dict
+            Boxes, as ranges of states, that they must never enter.
         replace : bool
             Whether a folder that is there is replaced.
         progress : bool or callable, optional
@@ -212,8 +241,18 @@ class Policy:
                 " worlds of ours, such as 'pendulum(g=9.81)'"
             )
         where = None if folder is None else (folder, replace)
+        proof = {
+            "seconds": float(prove_seconds),
+            "uncertain": _ranges(uncertain),
+            "disturbances": _ranges(disturb),
+            "rounding": bool(rounding),
+            "stay": _ranges(stay),
+            "avoid": [_ranges(box) for box in avoid],
+        }
         with watching(progress) as callback:
-            found = json.loads(_ell0.analyze(law, place.world, where, callback))
+            found = json.loads(
+                _ell0.analyze(law, place.world, json.dumps(proof), where, callback)
+            )
         assert isinstance(found, dict)
         return found
 

@@ -7,8 +7,8 @@ use ell0_control::{
     policy::{LawPolicy, Policy as Acts},
 };
 use ell0_run::{
-    Exportable, Place, Site, TrainPlan, TrainSettings, TrainingRun, analyze_policy, measure,
-    optimum,
+    Exportable, Place, ProofSettings, Site, TrainPlan, TrainSettings, TrainingRun, analyze_policy,
+    measure, optimum,
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
@@ -272,19 +272,22 @@ fn optimal(py: Python, world: &World) -> PyResult<String> {
     serde_json::to_string(&found).map_err(|e| unread("what was found", &e))
 }
 
-/// Analyses a law that acts in a world whose step is known: JSON. With a folder, its page is left there.
+/// Analyses a law that acts in a world whose step is known, with settings of the proof: JSON. With a folder, its page is left there.
 #[pyfunction]
 fn analyze(
     py: Python,
     law: &Equations,
     world: &World,
+    proof: &str,
     folder: Option<(PathBuf, bool)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let copy = world.copy();
     let policy = law.model();
+    let proof: ProofSettings =
+        serde_json::from_str(proof).map_err(|e| unread("what is to be proved", &e))?;
     let analyzed = long::run(py, progress, |observer| {
-        let analyzed = analyze_policy(policy, copy.as_ref(), observer)?;
+        let analyzed = analyze_policy(policy, copy.as_ref(), &proof, observer)?;
         if let Some((folder, replace)) = folder {
             analyzed.write(&Place::Named { folder, replace }, None)?;
         }

@@ -11,12 +11,24 @@ use crate::{
     target::Target,
 };
 
-/// Checks all cells: their share of the box, the most steps, their number.
+/// What came of all cells.
+pub struct Checked {
+    /// The share of the box of those that claim something.
+    pub share: f64,
+    /// The most steps.
+    pub steps: u32,
+    /// Their number.
+    pub proved: usize,
+    /// Those whose claim could not be verified, by their number in the file.
+    pub flaws: Vec<(usize, Flaw)>,
+}
+
+/// Checks all cells.
 pub fn check<const N: usize>(
     certificate: &Certificate,
     target: &Target<N>,
     limits: &Limits<N>,
-) -> Result<(f64, u32, usize), Flaw> {
+) -> Checked {
     let mut bounds = Cell {
         low: std::array::from_fn(|k| certificate.states[k].low),
         high: std::array::from_fn(|k| certificate.states[k].high),
@@ -66,12 +78,16 @@ pub fn check<const N: usize>(
             Err(outside)
         }
     };
-    proved
-        .par_iter()
-        .map_init(Room::default, one)
-        .collect::<Result<(), Flaw>>()?;
+    let flaws = proved.par_iter().map_init(Room::default, |room, cell| {
+        let flaw = one(room, cell).err();
+        flaw.map(|flaw| (cell.0, flaw))
+    });
+    let flaws = flaws.flatten().collect();
     let volume = |c: &Cell<N>| (0..N).map(|k| c.high[k] - c.low[k]).product::<f64>();
-    let share = proved.iter().map(|p| volume(&p.1)).sum::<f64>() / volume(&bounds);
-    let steps = proved.iter().map(|p| p.3).max().unwrap_or(0);
-    Ok((share, steps, proved.len()))
+    Checked {
+        share: proved.iter().map(|p| volume(&p.1)).sum::<f64>() / volume(&bounds),
+        steps: proved.iter().map(|p| p.3).max().unwrap_or(0),
+        proved: proved.len(),
+        flaws,
+    }
 }

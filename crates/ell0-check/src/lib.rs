@@ -34,10 +34,25 @@ pub struct Verified {
     pub cells: usize,
     /// Distance from the centre within which dᵀPd need not fall: 0 if the centre is an equilibrium exactly.
     pub inner_radius: f64,
+    /// Cells of which this could not be verified: none, if the certificate holds.
+    rejected: Vec<usize>,
 }
 
 /// Checks the text of a certificate.
 pub fn check(text: &str) -> Result<Verified, Flaw> {
+    match try_cells(text)? {
+        (verified, None) => Ok(verified),
+        (_, Some(flaw)) => Err(flaw),
+    }
+}
+
+/// The numbers of all cells that are rejected, in the order of the file. Without them, others may be.
+pub fn rejected(text: &str) -> Result<Vec<usize>, Flaw> {
+    Ok(try_cells(text)?.0.rejected)
+}
+
+/// What is verified, and the first flaw among the cells.
+fn try_cells(text: &str) -> Result<(Verified, Option<Flaw>), Flaw> {
     let certificate = Certificate::read(text)?;
     match certificate.states.len() {
         1 => check_in::<1>(&certificate),
@@ -47,7 +62,7 @@ pub fn check(text: &str) -> Result<Verified, Flaw> {
     }
 }
 
-fn check_in<const N: usize>(certificate: &Certificate) -> Result<Verified, Flaw> {
+fn check_in<const N: usize>(certificate: &Certificate) -> Result<(Verified, Option<Flaw>), Flaw> {
     let set = target::Target::<N>::new(certificate)?;
     if certificate.odd && !odd::is_odd(certificate) {
         return Err(Flaw::NotOdd);
@@ -57,12 +72,14 @@ fn check_in<const N: usize>(certificate: &Certificate) -> Result<Verified, Flaw>
         return Err(Flaw::TargetForbidden);
     }
     let inner_radius = set.falls(certificate)?;
-    let (share, steps, cells) = cells::check(certificate, &set, &limits)?;
-    Ok(Verified {
+    let cells = cells::check(certificate, &set, &limits);
+    let verified = Verified {
         states: certificate.states.iter().map(|s| s.name.clone()).collect(),
-        share,
-        steps,
-        cells,
+        share: cells.share,
+        steps: cells.steps,
+        cells: cells.proved,
         inner_radius,
-    })
+        rejected: cells.flaws.iter().map(|f| f.0).collect(),
+    };
+    Ok((verified, cells.flaws.into_iter().next().map(|f| f.1)))
 }

@@ -48,6 +48,19 @@ impl Basin {
         &self.cells
     }
 
+    /// Claims nothing of some leaves any more, by their numbers from left to right.
+    pub fn forget(&mut self, leaves: &[usize]) {
+        fn of<const N: usize>(tree: &mut Tree<N>, leaves: &[usize]) -> (f64, u32) {
+            tree.forget(leaves);
+            (tree.share(), tree.steps_of_slowest())
+        }
+        (self.share, self.steps) = match &mut self.cells {
+            Cells::One(tree, _) => of(tree, leaves),
+            Cells::Two(tree, _) => of(tree, leaves),
+            Cells::Three(tree, _) => of(tree, leaves),
+        };
+    }
+
     /// Within how many steps a state arrives, if that is proved; in plain numbers.
     #[must_use]
     pub fn steps_at(&self, state: &[f64]) -> Option<u32> {

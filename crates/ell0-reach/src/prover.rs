@@ -19,8 +19,8 @@ use crate::{
 /// How much work a proof may take, and how it goes about it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
-    /// Steps of enclosures.
-    pub most_enclosed: u64,
+    /// Attempts at cells.
+    pub most_attempts: u64,
     /// Cells.
     pub most_cells: usize,
     /// The share of the box that is to be proved.
@@ -34,7 +34,7 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         Budget {
-            most_enclosed: u64::MAX,
+            most_attempts: u64::MAX,
             most_cells: 4_000_000,
             enough: 1.0,
             patience: Patience {
@@ -312,7 +312,7 @@ impl<const N: usize> Prover<'_, N> {
         }
         self.progress.cells = self.tree.leaves();
         goes_on
-            && self.progress.enclosed < self.budget.most_enclosed
+            && self.progress.attempts < self.budget.most_attempts
             && self.progress.share < self.budget.enough
     }
 

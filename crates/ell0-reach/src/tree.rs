@@ -166,6 +166,29 @@ impl<const N: usize> Tree<N> {
         }
     }
 
+    /// Leaves are open again, by their numbers from left to right.
+    pub fn forget(&mut self, leaves: &[usize]) {
+        let mut number = 0;
+        let mut stack = vec![ROOT];
+        while let Some(at) = stack.pop() {
+            if let Some((_, first)) = self.division(at) {
+                stack.extend([first + 1, first]);
+                continue;
+            }
+            if leaves.contains(&number) {
+                self.nodes[at as usize].steps = OPEN;
+            }
+            number += 1;
+        }
+        // Children come after their parents.
+        for at in (0..self.nodes.len()).rev() {
+            let first = self.nodes[at].children as usize;
+            if first != 0 {
+                self.nodes[at].steps = self.nodes[first].steps.max(self.nodes[first + 1].steps);
+            }
+        }
+    }
+
     /// The highest node around a point of the box that is proved as a whole, or else the open leaf around it.
     #[must_use]
     pub fn find(&self, x: &[f64; N]) -> Index {

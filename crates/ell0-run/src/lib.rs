@@ -74,10 +74,10 @@ mod tutorial;
 mod worlds;
 
 pub use analyze::{
-    Analysis, AnalyzeSettings, Analyzed, EquilibriumReport, FieldAnalysis, FieldEquilibriumReport,
-    Findings, FixedPointReport, LawAnalysis, LoopAnalysis, ParameterReport, Recording,
-    RegionReport, ReturnReport, Subject, TermReport, ValidityReport, analyze_field, analyze_law,
-    analyze_loop, analyze_policy,
+    Analysis, AnalyzeSettings, Analyzed, BasinReport, EquilibriumReport, FieldAnalysis,
+    FieldEquilibriumReport, Findings, FixedPointReport, LawAnalysis, LimitsReport, LoopAnalysis,
+    ParameterReport, ProofSettings, Recording, RegionReport, ReturnReport, Subject, TermReport,
+    UncertainReport, ValidityReport, analyze_field, analyze_law, analyze_loop, analyze_policy,
 };
 pub use data::{DataSettings, Kind, Source};
 pub use error::{Error, Result};

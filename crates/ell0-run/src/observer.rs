@@ -113,6 +113,18 @@ impl<'a> Task<'a> {
         self.tell(Event::Reached { task, step, note });
     }
 
+    /// So many steps are done, and how it stands.
+    pub fn reach(&self, step: u64, note: &str) {
+        self.done.store(step, Ordering::Relaxed);
+        let task = self.name;
+        self.tell(Event::Reached { task, step, note });
+    }
+
+    /// Whether nobody has asked to stop.
+    pub fn goes_on(&self) -> bool {
+        !self.stopped.load(Ordering::Relaxed)
+    }
+
     /// One more step is done; whether to go on. Steps that take no time are told together.
     pub fn beat(&self) -> bool {
         let step = self.done.fetch_add(1, Ordering::Relaxed) + 1;

@@ -257,6 +257,25 @@ impl Words<'_> {
 
     fn analyze(&mut self) {
         self.say(&["analyze"]);
+        let seconds = self.one_of(&["0", "0.2", "0.2", "-1", "nan", "1e9", "x"]);
+        self.say(&["--prove-seconds", seconds]);
+        for (option, values) in [
+            ("--uncertain", ["g=9.7:9.9", "mass=-1:1", "q=0:1"]),
+            (
+                "--disturb",
+                ["torque=-0.1:0.1", "theta_dot=0:1", "nothing=0:1"],
+            ),
+            ("--stay", ["theta_dot=-6:6", "theta_dot=6:-6", "q=0:1"]),
+            (
+                "--avoid",
+                ["theta=1:1.2,theta_dot=0:1", "theta=-9:9", "theta"],
+            ),
+        ] {
+            if self.dice.one_in(6) {
+                let value = self.one_of(&values);
+                self.say(&[option, value]);
+            }
+        }
         // A loop takes seconds, a law does not.
         match self.dice.below(8) {
             0 => {

@@ -84,6 +84,8 @@ pub const RUNS: [Run; 6] = [
             "policy.json",
             "--env",
             "pendulum(g=9.81)",
+            "--prove-seconds",
+            "0",
             "--out",
             "out",
         ],

@@ -9,8 +9,8 @@ use clap::Args;
 use ell0::equation::{Dynamics, Model};
 use ell0_control::analysis::{Ending, ProvedSet, Range, Reach, Stability};
 use ell0_run::{
-    AnalyzeSettings, FieldAnalysis, Findings, LawAnalysis, LoopAnalysis, Place, RegionReport,
-    Subject, TermReport,
+    AnalyzeSettings, FieldAnalysis, Findings, LawAnalysis, LoopAnalysis, Place, ProofSettings,
+    RegionReport, Subject, TermReport,
 };
 
 use crate::{
@@ -28,7 +28,7 @@ use crate::{
 #[command(
     allow_negative_numbers = true,
     group(clap::ArgGroup::new("what").args(["subject", "policy"]).required(true)),
-    after_help = "Examples:\n  ell0 analyze runs/…/policies/seed0.json --env \"pendulum(g=9.81)\" --out analysis\n  ell0 analyze --policy \"2*tanh(-8*sin_theta - 2*theta_dot)\" --env \"pendulum(g=9.81)\"\n  ell0 analyze runs/lorenz-…/model.json --data held-out.csv"
+    after_help = "Examples:\n  ell0 analyze runs/…/policies/seed0.json --env \"pendulum(g=9.81)\" --out analysis\n  ell0 analyze --policy \"2*tanh(-8*sin_theta - 2*theta_dot)\" --env \"pendulum(g=9.81)\"\n  ell0 analyze --policy \"2*tanh(-8*sin_theta - 2*theta_dot)\" --env \"pendulum(g=9.81)\" --uncertain g=9.7:9.9 --rounding --stay theta_dot=-6:6\n  ell0 analyze runs/lorenz-…/model.json --data held-out.csv"
 )]
 pub struct Analyze {
     /// Policy or law: a model.json, or the folder of a fit
@@ -48,6 +48,29 @@ pub struct Analyze {
     /// Held-out trajectories of a law, one a file: how long its predictions are valid
     #[arg(long, value_name = "FILE", num_args = 1..)]
     data: Vec<PathBuf>,
+    /// Seconds for the proof of the states from which the loop arrives; 0 leaves it out
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 20.0,
+        help_heading = "Proof"
+    )]
+    prove_seconds: f64,
+    /// Parameters of the environment that may be anywhere in a range, for example g=9.7:9.9
+    #[arg(long, value_parser = bounds, value_name = "RANGES", help_heading = "Proof")]
+    uncertain: Vec<Named<(f64, f64)>>,
+    /// Disturbances of observations or actions, another at every step, for example torque=-0.1:0.1
+    #[arg(long, value_parser = bounds, value_name = "RANGES", help_heading = "Proof")]
+    disturb: Vec<Named<(f64, f64)>>,
+    /// Observations are rounded to single precision, as environments do
+    #[arg(long, help_heading = "Proof")]
+    rounding: bool,
+    /// A box that trajectories must never leave, for example theta_dot=-6:6
+    #[arg(long, value_parser = bounds, value_name = "RANGES", help_heading = "Proof")]
+    stay: Vec<Named<(f64, f64)>>,
+    /// A box that they must never enter, for example theta=1:1.2,theta_dot=0:1; may be given several times
+    #[arg(long, value_parser = bounds, value_name = "RANGES", help_heading = "Proof")]
+    avoid: Vec<Named<(f64, f64)>>,
     /// Folder for the results and the phase portrait
     #[arg(long)]
     out: Option<PathBuf>,
@@ -84,7 +107,23 @@ impl Analyze {
                 }
             }));
         }
+        let ranges = |given: &[Named<(f64, f64)>]| -> Vec<(String, Range)> {
+            let all = Named::all(given).into_iter();
+            all.map(|(name, (low, high))| (name, Range::new(low, high)))
+                .collect()
+        };
+        let avoid = self.avoid.iter();
+        let proof = ProofSettings {
+            seconds: self.prove_seconds,
+            uncertain: ranges(&self.uncertain),
+            disturbances: ranges(&self.disturb),
+            rounding: self.rounding,
+            stay: ranges(&self.stay),
+            avoid: avoid.map(|b| ranges(std::slice::from_ref(b))).collect(),
+        };
+        proof.check().map_err(|e| usage(&e.to_string()))?;
         Ok(AnalyzeSettings {
+            proof,
             environment: self.environment.clone(),
             model: self.model.clone(),
             bounds: bounds
@@ -118,7 +157,12 @@ impl Analyze {
         let files = match &analysis.findings {
             Findings::Loop(found) => {
                 print_loop(&mut out, &analysis.model, found)?;
-                "analysis.json, report.html and the phase portrait"
+                match &found.proved_basin {
+                    Some(_) => {
+                        "analysis.json, report.html, the phase portrait and the proof (certificate.txt)"
+                    }
+                    None => "analysis.json, report.html and the phase portrait",
+                }
             }
             Findings::Field(found) => {
                 print_field(&mut out, &analysis.model, found)?;
@@ -184,14 +228,87 @@ pub fn print_loop(
         )?;
     }
     match (&found.proved_region, &found.not_proved) {
-        (Some(region), _) => print_region(out, region, found.environment.is_some())?,
+        (Some(region), _) => print_region(out, region, found)?,
         (None, Some(reason)) if found.gain_margin.is_some() => {
             writeln!(out, "\nNo region could be proved: {reason}.")?;
         }
         _ => {}
     }
+    print_basin(out, found)?;
     print_worth(out, found)?;
     writeln!(out, "\n{:.1} s", found.seconds)?;
+    Ok(())
+}
+
+/// A box by the ranges of some states.
+fn region(sides: &[(String, Range)]) -> String {
+    let sides = sides
+        .iter()
+        .map(|(name, r)| format!("{name} in [{}, {}]", r.low, r.high));
+    sides.collect::<Vec<_>>().join(", ")
+}
+
+/// From where it is proved to arrive, what it keeps to, and for all of what.
+fn print_basin(out: &mut impl Write, found: &LoopAnalysis) -> anyhow::Result<()> {
+    let limits = found.limits.as_ref();
+    if let Some(basin) = &found.proved_basin {
+        writeln!(
+            out,
+            "\nProved: every trajectory from {:.1} % of the state space reaches dᵀPd ≤ {:.4} within {} steps",
+            100.0 * basin.share,
+            basin.level,
+            basin.steps
+        )?;
+        for limit in limits.iter().filter(|l| !l.stay.is_empty()) {
+            writeln!(out, "  and never leaves {}", region(&limit.stay))?;
+        }
+        for avoided in limits.iter().flat_map(|l| &l.avoid) {
+            writeln!(out, "  and never is in {}", region(avoided))?;
+        }
+        writeln!(
+            out,
+            "  {} cells{}, {:.1} s; checked anew in {:.1} s",
+            basin.cells,
+            if basin.symmetric {
+                " of one half, for x and −x are alike"
+            } else {
+                ""
+            },
+            basin.seconds,
+            basin.check_seconds
+        )?;
+    } else if let Some(reason) = &found.no_basin {
+        writeln!(
+            out,
+            "\nNot proved to arrive there from elsewhere: {reason}."
+        )?;
+    }
+    if !found.uncertain.is_empty() {
+        let all = found.uncertain.iter().map(|u| {
+            let when = if u.varies { " at every step" } else { "" };
+            format!("{} in [{}, {}]{when}", u.name, u.low, u.high)
+        });
+        let all: Vec<String> = all.collect();
+        writeln!(out, "  proofs hold for every {}", all.join(", "))?;
+    }
+    for limit in limits.iter().filter(|l| !l.stay.is_empty()) {
+        let text = region(&limit.stay);
+        match (&limit.invariant, &limit.leaves_from) {
+            (Some(true), _) => writeln!(
+                out,
+                "\nProved: no trajectory that begins with {text} ever leaves it"
+            )?,
+            (_, Some(state)) => writeln!(
+                out,
+                "\nNot every trajectory stays with {text}: from ({}) the next state is outside",
+                list(state)
+            )?,
+            _ => writeln!(
+                out,
+                "\nWhether every trajectory stays with {text} could not be decided"
+            )?,
+        }
+    }
     Ok(())
 }
 
@@ -225,7 +342,11 @@ fn print_equilibria(out: &mut impl Write, found: &LoopAnalysis) -> anyhow::Resul
     Ok(())
 }
 
-fn print_region(out: &mut impl Write, r: &RegionReport, in_a_world: bool) -> anyhow::Result<()> {
+fn print_region(
+    out: &mut impl Write,
+    r: &RegionReport,
+    found: &LoopAnalysis,
+) -> anyhow::Result<()> {
     writeln!(
         out,
         "\nProved: every trajectory from within dᵀPd ≤ {:.4} goes to the equilibrium",
@@ -244,10 +365,10 @@ fn print_region(out: &mut impl Write, r: &RegionReport, in_a_world: bool) -> any
         "  {} boxes, the smallest {:.1e} of the set; samples would have allowed {:.4}",
         r.boxes, r.smallest_box, r.sampled_level
     )?;
-    if in_a_world {
+    if found.environment.is_some() && found.uncertain.iter().all(|u| !u.varies) {
         writeln!(
             out,
-            "  of the exact map; the environment itself rounds observations to single precision"
+            "  of the exact map; the environment itself rounds observations to single precision (--rounding)"
         )?;
     }
     if r.inner_radius > 0.0 {

@@ -12,7 +12,11 @@ use ell0_control::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Analysis, Analyzed, Findings, portrait};
+use super::{
+    Analysis, Analyzed, Findings,
+    basin::{BasinReport, LimitsReport, ProofSettings, UncertainReport, uncertain_loop},
+    portrait,
+};
 use crate::{
     error::Result,
     observer::{Observer, Task, seconds_since},
@@ -54,6 +58,14 @@ pub struct LoopAnalysis {
     pub proved_region: Option<RegionReport>,
     /// Why it is not, if it is not.
     pub not_proved: Option<String>,
+    /// From where every trajectory is proved to reach that region.
+    pub proved_basin: Option<BasinReport>,
+    /// Why nothing is, if it was asked for.
+    pub no_basin: Option<String>,
+    /// What both proofs hold for all values of.
+    pub uncertain: Vec<UncertainReport>,
+    /// What trajectories keep to.
+    pub limits: Option<LimitsReport>,
     /// How far each parameter of the world may go.
     pub parameters: Option<Vec<ParameterReport>>,
     /// What each term does.
@@ -239,10 +251,15 @@ pub fn analyze_loop(
     policy: &Model,
     plant: &Plant,
     world: Option<&dyn Environment>,
+    proof: &ProofSettings,
     observer: &dyn Observer,
 ) -> Result<Analyzed> {
     let began = observer.now();
+    proof.check()?;
     let map = plant.closed(policy, 1.0)?;
+    // Equilibria and margins are those of the plant as it is thought to be, proofs those of all that it may be.
+    let (proved_plant, proved_map) = uncertain_loop(policy, plant, world, proof)?;
+    let limits = proof.limits(&proved_plant, &proved_map, observer)?;
     let searching = Task::begin(observer, "equilibria", None);
     let found = equilibria(plant, &map, &|| searching.beat());
     searching.end()?;
@@ -254,10 +271,22 @@ pub fn analyze_loop(
         margin = gain_margin(plant, policy, main)?;
         delay = tolerated_delay(plant, policy, main)?;
         let proving = Task::begin(observer, "proving: boxes", None);
-        let proved = proved_region(plant, &map, main, &|| proving.beat());
+        let proved = proved_region(plant, &proved_map, main, &|| proving.beat());
         proving.end()?;
         region = proved.map_err(|reason| reason.to_string());
     }
+    let arrival = match &region {
+        Ok(region) if proof.seconds > 0.0 => {
+            let claim = &region.claim;
+            Some(proof.arrival(&proved_plant, &proved_map, claim, observer)?)
+        }
+        _ => None,
+    };
+    let (arrival, no_basin) = match arrival {
+        None => (None, None),
+        Some(Ok(arrival)) => (Some(arrival), None),
+        Some(Err(reason)) => (None, Some(reason)),
+    };
     let cells = (POINTS * POINTS) as u64;
     let following = Task::begin(observer, "basins: starts", Some(cells));
     let basin = Basin::new(plant, &map, &found, POINTS, &|| following.beat());
@@ -274,7 +303,11 @@ pub fn analyze_loop(
         Some(Ok(worth)) => (Some(worth), None),
         Some(Err(error)) => (None, Some(error)),
     };
-    let portrait = portrait::figure(plant, &map, &found, &basin, region.as_ref().ok());
+    let proved = portrait::Proved {
+        region: region.as_ref().ok(),
+        basin: arrival.as_ref().map(|a| &a.basin),
+    };
+    let portrait = portrait::figure(plant, &map, &found, &basin, &proved);
     let report = |(k, e): (usize, &Equilibrium)| EquilibriumReport {
         state: e.state.clone(),
         eigenvalues: e.eigenvalues.iter().map(|z| [z.re, z.im]).collect(),
@@ -295,6 +328,10 @@ pub fn analyze_loop(
         return_error,
         proved_region: region.as_ref().ok().map(RegionReport::from),
         not_proved: region.as_ref().err().cloned(),
+        proved_basin: arrival.as_ref().map(|a| a.report.clone()),
+        no_basin,
+        uncertain: proved_map.uncertain().iter().map(Into::into).collect(),
+        limits,
         robustness_starts: worth.as_ref().map(|w| w.starts),
         parameters: worth.as_ref().map(|w| w.parameters.clone()),
         terms: worth.map(|w| w.terms),
@@ -306,5 +343,6 @@ pub fn analyze_loop(
             findings: Findings::Loop(findings),
         },
         portrait: Some(portrait),
+        certificate: arrival.map(|a| a.certificate),
     })
 }

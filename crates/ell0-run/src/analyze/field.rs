@@ -245,5 +245,6 @@ pub fn analyze_field(
             findings: Findings::Field(findings),
         },
         portrait: None,
+        certificate: None,
     })
 }

@@ -181,6 +181,7 @@ pub fn analyze_law(
             findings: Findings::Law(findings),
         },
         portrait: None,
+        certificate: None,
     })
 }
 

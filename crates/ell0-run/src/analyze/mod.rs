@@ -5,6 +5,7 @@
 //! - [`analyze_law`]: a law of states on its own.
 //! - [`AnalyzeSettings`]: either of them, from files and text.
 
+mod basin;
 mod closed_loop;
 mod field;
 mod law;
@@ -22,6 +23,7 @@ use ell0_control::{
 use ell0_plot::Figure;
 use serde::{Deserialize, Serialize};
 
+pub use basin::{BasinReport, LimitsReport, ProofSettings, UncertainReport};
 pub use closed_loop::{
     EquilibriumReport, LoopAnalysis, ParameterReport, RegionReport, ReturnReport, TermReport,
     analyze_loop,
@@ -67,6 +69,8 @@ pub struct Analyzed {
     pub analysis: Analysis,
     /// The phase portrait of a loop.
     pub portrait: Option<Figure>,
+    /// The proof of arrival, for `ell0-check`.
+    pub certificate: Option<String>,
 }
 
 /// What is analysed.
@@ -88,6 +92,7 @@ pub enum Subject {
 /// | `model` | none | the learned transition model that it acts in instead: a discrete law, or targets `next_x` for inputs `x` |
 /// | `bounds` | ±10 each | where the states of that model are looked for |
 /// | `data` | none | held-out trajectories of a law, one a file: how long its predictions are valid |
+/// | `proof` | 20 s | what is to be proved of a loop: see [`ProofSettings`] |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "the table above documents every field")]
@@ -99,6 +104,8 @@ pub struct AnalyzeSettings {
     pub bounds: Vec<(String, Range)>,
     #[serde(default)]
     pub data: Vec<PathBuf>,
+    #[serde(default)]
+    pub proof: ProofSettings,
 }
 
 /// The file with what was found.
@@ -108,6 +115,7 @@ const RESULT: &str = "analysis.json";
 pub(crate) const OURS: &[&str] = &[
     RESULT,
     "model.json",
+    "certificate.txt",
     "portrait.svg",
     "portrait.png",
     "eigenvalues.svg",
@@ -126,6 +134,7 @@ impl AnalyzeSettings {
             model: None,
             bounds: Vec::new(),
             data: Vec::new(),
+            proof: ProofSettings::default(),
         }
     }
 
@@ -148,11 +157,16 @@ impl AnalyzeSettings {
             let plant = Plant::of_model(&read_model(path)?, &config)?;
             let (observations, actions) = (plant.observation_names(), plant.action_names());
             let policy = self.subject(&observations, &actions)?;
-            return analyze_loop(&policy, &plant, None, observer);
+            return analyze_loop(&policy, &plant, None, &self.proof, observer);
         }
         let Subject::File(path) = &self.subject else {
             return Err(Error::NoLoop);
         };
+        if self.proof.asks() {
+            return Err(Error::Settings(
+                "what is uncertain, and limits, are for a policy in its loop: nothing is proved of a law on its own, whose trajectories would have to be enclosed between its steps",
+            ));
+        }
         let law = read_model(path)?;
         let data = self.data.iter().map(|path| Recording::read(&law, path));
         analyze_law(&law, &data.collect::<Result<Vec<_>>>()?, observer)
@@ -167,7 +181,7 @@ impl AnalyzeSettings {
         }
         let (observation, action) = (world.observation_space(), world.action_space());
         let policy = self.subject(observation.names(), action.names())?;
-        analyze_policy(&policy, world, observer)
+        analyze_policy(&policy, world, &self.proof, observer)
     }
 
     fn subject(&self, observations: &[String], actions: &[String]) -> Result<Model> {
@@ -182,10 +196,14 @@ impl AnalyzeSettings {
 pub fn analyze_policy(
     policy: &Model,
     world: &dyn Environment,
+    proof: &ProofSettings,
     observer: &dyn Observer,
 ) -> Result<Analyzed> {
     match (world.closed_form(), world.smooth()) {
-        (Some(form), _) => analyze_loop(policy, &form.plant()?, Some(world), observer),
+        (Some(form), _) => analyze_loop(policy, &form.plant()?, Some(world), proof, observer),
+        (None, Some(_)) if proof.asks() => Err(Error::Settings(
+            "what is uncertain, and limits, are for loops whose step is known in closed form",
+        )),
         (None, Some(smooth)) => analyze_field(policy, smooth, world, observer),
         (None, None) => Err(Error::NoClosedForm {
             environment: world.text(),
@@ -199,6 +217,9 @@ impl Analyzed {
         let mut folder = Folder::new(place, OURS)?;
         folder.put(RESULT, files::to_json(&self.analysis.findings)?)?;
         folder.put("model.json", self.analysis.model.to_json())?;
+        if let Some(certificate) = &self.certificate {
+            folder.put("certificate.txt", certificate.as_bytes())?;
+        }
         if let Some(portrait) = &self.portrait {
             folder.draw("portrait", portrait)?;
         }

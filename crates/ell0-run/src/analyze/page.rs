@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use ell0_control::analysis::{Ending, Matrix, ProvedSet, Reach, Stability};
+use ell0_control::analysis::{Ending, Matrix, ProvedSet, Range, Reach, Stability};
+use ell0_plot::{Axis, Chart, Figure, Series};
 
 use super::{
     Analysis, FieldAnalysis, Findings, LawAnalysis, LoopAnalysis, RegionReport, TermReport,
@@ -132,10 +133,75 @@ impl LoopAnalysis {
             let text = format!("No region could be proved: {reason}.");
             sections.push(Section::new("Proved region of attraction").text(&text));
         }
+        sections.extend(self.basin_section());
         if let Some(terms) = self.terms.as_ref().filter(|t| !t.is_empty()) {
             sections.push(term_section(terms));
         }
         Ok(sections)
+    }
+}
+
+impl LoopAnalysis {
+    /// From where it is proved to arrive, and for all of what.
+    fn basin_section(&self) -> Option<Section> {
+        let title = "Proved to arrive";
+        let Some(basin) = &self.proved_basin else {
+            let reason = self.no_basin.as_ref()?;
+            let text = format!("From nowhere else: {reason}.");
+            return Some(Section::new(title).text(&text));
+        };
+        let text = format!(
+            "Every trajectory from {:.2} % of the state space reaches the ellipse dᵀPd ≤ {} within {} steps, and stays in it.",
+            100.0 * basin.share,
+            number(Some(basin.level), 4),
+            basin.steps
+        );
+        let mut facts = Vec::new();
+        for u in &self.uncertain {
+            let kind = if u.varies {
+                "at every step"
+            } else {
+                "the same at all times"
+            };
+            let range = format!("from {} to {}, {kind}", u.low, u.high);
+            facts.push(fact(format!("for every {}", u.name), range));
+        }
+        if let Some(limits) = &self.limits {
+            let text = |region: &[(String, Range)]| {
+                let sides = region
+                    .iter()
+                    .map(|(name, r)| format!("{name} in [{}, {}]", r.low, r.high));
+                sides.collect::<Vec<_>>().join(", ")
+            };
+            if !limits.stay.is_empty() {
+                facts.push(fact("never leaving", text(&limits.stay)));
+            }
+            for region in &limits.avoid {
+                facts.push(fact("never in", text(region)));
+            }
+        }
+        facts.push(fact("cells", basin.cells.to_string()));
+        facts.push(fact(
+            "time",
+            format!(
+                "{:.1} s, and {:.1} s to check it",
+                basin.seconds, basin.check_seconds
+            ),
+        ));
+        let curve = basin.curve.iter().map(|[t, share]| (*t, 100.0 * share));
+        let chart = Chart::new(
+            "What is proved against time",
+            Axis::linear("seconds"),
+            Axis::linear("% of the state space").within(0.0, 100.0),
+        );
+        let chart = chart.with(Series::line("proved", curve));
+        Some(
+            Section::new(title)
+                .text(&text)
+                .table(&["", ""], &facts)
+                .figure(&Figure::new(vec![chart]))
+                .note("certificate.txt has all cells; `ell0-check certificate.txt` verifies them with a program of its own."),
+        )
     }
 }
 

@@ -1,7 +1,8 @@
-//! The phase portrait: basin, proved region, sample trajectories.
+//! The phase portrait: what is proved, by the steps it takes, what is only simulated, sample trajectories.
 
 use ell0_control::analysis::{Basin, Equilibrium, Map, Plant, ProvedRegion, Range, Stability};
 use ell0_plot::{Axis, Chart, Figure, Series};
+use ell0_reach::Basin as ProvedBasin;
 
 /// Points of the edge of a proved region.
 const OUTLINE: usize = 180;
@@ -9,13 +10,25 @@ const OUTLINE: usize = 180;
 /// Steps of a sample trajectory.
 const STEPS: usize = 200;
 
+/// How dense the colour is where trajectories are proved to arrive at once, where they are last, and where that is only simulated.
+const PROVED: (f64, f64) = (0.75, 0.3);
+const SIMULATED: f64 = 0.12;
+
+/// What is proved of a loop.
+pub struct Proved<'a> {
+    /// That it stays in the ellipse.
+    pub region: Option<&'a ProvedRegion>,
+    /// That it arrives there.
+    pub basin: Option<&'a ProvedBasin>,
+}
+
 /// The first two states of a loop.
 pub fn figure(
     plant: &Plant,
     map: &Map,
     equilibria: &[Equilibrium],
     basin: &Basin,
-    region: Option<&ProvedRegion>,
+    proved: &Proved,
 ) -> Figure {
     let axis = |k: usize| {
         let state = plant.states().get(k);
@@ -32,30 +45,49 @@ pub fn figure(
     let ((x, x_low, x_high), (y, y_low, y_high)) = (axis(0), axis(1));
     let n = basin.points;
     let size = ((x_high - x_low) / n as f64, (y_high - y_low) / n as f64);
-    let mut chart = Chart::new("Basin, proved region and trajectories", x, y);
+    let mut chart = Chart::new("What is proved, what is simulated, and trajectories", x, y);
+    let middle = |cell: usize| {
+        (
+            x_low + size.0 * ((cell / n) as f64 + 0.5),
+            y_low + size.1 * ((cell % n) as f64 + 0.5),
+        )
+    };
+    let steps_at = |cell: usize| {
+        let (x, y) = middle(cell);
+        let mut state = vec![0.0; plant.states().len()];
+        state[0] = x;
+        if state.len() > 1 {
+            state[1] = y;
+        }
+        proved.basin?.steps_at(&state)
+    };
+    let steps: Vec<Option<u32>> = (0..basin.ends.len()).map(steps_at).collect();
+    if let Some(all) = proved.basin {
+        let cells = steps.iter().enumerate().filter_map(|(cell, steps)| {
+            let share = f64::from((*steps)?) / f64::from(all.steps.max(1));
+            let (x, y) = middle(cell);
+            Some((x, y, PROVED.0 + (PROVED.1 - PROVED.0) * share))
+        });
+        let name = format!("proved, within {} steps (darker: sooner)", all.steps);
+        chart = chart.with(Series::cells(&name, size, cells));
+    }
     for (k, e) in equilibria.iter().enumerate().filter(|e| e.1.is_stable()) {
-        let cells = basin
-            .ends
-            .iter()
-            .enumerate()
-            .filter(|(_, end)| **end == Some(k));
+        let cells = basin.ends.iter().zip(&steps).enumerate();
+        let cells = cells.filter(|(_, (end, steps))| **end == Some(k) && steps.is_none());
         let cells = cells.map(|(cell, _)| {
-            (
-                x_low + size.0 * ((cell / n) as f64 + 0.5),
-                y_low + size.1 * ((cell % n) as f64 + 0.5),
-                0.16,
-            )
+            let (x, y) = middle(cell);
+            (x, y, SIMULATED)
         });
         let state: Vec<String> = e.state.iter().map(|v| format!("{v:.2}")).collect();
         chart = chart.with(Series::cells(
-            &format!("ends at ({})", state.join(", ")),
+            &format!("simulated to end at ({})", state.join(", ")),
             size,
             cells,
         ));
     }
-    if let Some(region) = region {
+    if let Some(region) = proved.region {
         let outline = region.outline(OUTLINE).into_iter().map(|[x, y]| (x, y));
-        chart = chart.with(Series::line("proved", outline));
+        chart = chart.with(Series::line("proved to be kept", outline));
     }
     let mut name = "trajectories";
     for (a, b) in [

@@ -9,7 +9,7 @@ use super::{
     comparison, data::ENVIRONMENT, figures, pde,
 };
 use crate::{
-    analyze::{self, Analysis, AnalyzeSettings, Subject},
+    analyze::{self, Analysis, AnalyzeSettings, ProofSettings, Subject},
     error::{Error, Result},
     folder::{
         Lock, Place,
@@ -278,6 +278,10 @@ impl Tutorial {
                 let policy = best_policy(&self.folder.join(Stage::Policy.name()))?;
                 let settings = AnalyzeSettings {
                     environment: Some(ENVIRONMENT.into()),
+                    proof: ProofSettings {
+                        seconds: if quick { 3.0 } else { 20.0 },
+                        ..ProofSettings::default()
+                    },
                     ..AnalyzeSettings::new(Subject::File(policy))
                 };
                 let analyzed = settings.run(observer)?;
