@@ -97,6 +97,8 @@ pub struct Certificate {
     pub centre: Vec<f64>,
     pub p: Vec<Vec<f64>>,
     pub level: f64,
+    /// Trajectories come into {dᵀPd ≤ inner} and stay there; 0 if they go to the centre.
+    pub inner: f64,
     pub stay: Option<Vec<Interval>>,
     pub avoid: Vec<Vec<Interval>>,
     pub shear: Vec<Vec<f64>>,
@@ -247,6 +249,7 @@ impl Certificate {
             }
             "centre" => self.centre = numbers(rest).ok_or(NUMBERS)?,
             "p" => self.p.push(numbers(rest).ok_or(NUMBERS)?),
+            "inner" => self.inner = rest.parse().map_err(|_| NUMBERS)?,
             "level" => self.level = rest.parse().map_err(|_| NUMBERS)?,
             "stay" if self.stay.is_none() => self.stay = Some(ranges(rest).ok_or(NUMBERS)?),
             "avoid" => self.avoid.push(ranges(rest).ok_or(NUMBERS)?),

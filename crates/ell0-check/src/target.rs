@@ -21,6 +21,7 @@ pub struct Target<const N: usize> {
     centre: [f64; N],
     p: [[f64; N]; N],
     level: f64,
+    inner: f64,
     shear: [[f64; N]; N],
     /// A box around it.
     pub hull: [Interval; N],
@@ -65,6 +66,7 @@ impl<const N: usize> Target<N> {
             centre: std::array::from_fn(|k| certificate.centre[k]),
             p: square(&certificate.p),
             level: certificate.level,
+            inner: certificate.inner,
             shear: square(&certificate.shear),
             hull: [Interval::ENTIRE; N],
             reach: [0.0; N],
@@ -73,8 +75,9 @@ impl<const N: usize> Target<N> {
         if !symmetric || !is_definite(target.points()) {
             return Err(Flaw::Target("P is not symmetric and positive definite"));
         }
-        if !(target.level > 0.0 && target.level.is_finite()) {
-            return Err(Flaw::Target("the level is not positive"));
+        let inner = (0.0..target.level).contains(&target.inner);
+        if !(target.level > 0.0 && target.level.is_finite() && inner) {
+            return Err(Flaw::Target("the levels are not positive and finite"));
         }
         for k in 0..N {
             let reach = target
@@ -143,9 +146,13 @@ impl<const N: usize> Target<N> {
         })
     }
 
-    /// Checks that dᵀPd falls at every step in the set, but perhaps nearer to its centre than the radius that is returned; and that what is nearer stays in the set.
+    /// Checks that dᵀPd falls at every step in the set, or becomes at most the inner level if there is one, but perhaps nearer to its centre than the radius that is returned; and that what is nearer stays in the set.
     pub fn falls(&self, certificate: &Certificate) -> Result<f64, Flaw> {
-        let (inner, radius) = self.near(certificate).ok_or(Flaw::Target(
+        let near = match self.inner > 0.0 {
+            true => Some(([0.0; N], 0.0)),
+            false => self.near(certificate),
+        };
+        let (inner, radius) = near.ok_or(Flaw::Target(
             "no neighbourhood of its centre could be verified",
         ))?;
         let mut parts = vec![Sides {
@@ -298,7 +305,7 @@ impl<const N: usize> Target<N> {
                 return false;
             }
             // The neighbourhood of the centre has its own proof.
-            if (0..N).all(|k| sides.states[k].magnitude() <= inner[k]) {
+            if self.inner == 0.0 && (0..N).all(|k| sides.states[k].magnitude() <= inner[k]) {
                 continue;
             }
             match self.change(certificate, &sides, &mut room) {
@@ -353,6 +360,10 @@ impl<const N: usize> Target<N> {
         let more = std::array::from_fn(|k| e[k].add(d[k]));
         let change = times(&less, &more);
         if change.range.high < 0.0 && change.error.is_finite() {
+            return None;
+        }
+        let after = times(&e, &e);
+        if self.inner > 0.0 && after.range.high <= self.inner && after.error.is_finite() {
             return None;
         }
         // Across what it changes with most, or across the longest side if it bends more than that.

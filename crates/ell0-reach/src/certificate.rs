@@ -79,6 +79,9 @@ impl Basin {
             let _ = writeln!(out, "p{}", numbers(row));
         }
         let _ = writeln!(out, "level {:e}", self.claim.level);
+        if self.claim.inner > 0.0 {
+            let _ = writeln!(out, "inner {:e}", self.claim.inner);
+        }
         if self.stay.iter().any(|s| *s != Interval::ENTIRE) {
             let _ = writeln!(out, "stay{}", ranges(&self.stay));
         }

@@ -173,6 +173,10 @@ impl<'a> Question<'a> {
                 return Ok(claim);
             }
             claim.level *= 0.8;
+            // What is smaller than the inner level may be left.
+            if claim.level <= claim.inner {
+                break;
+            }
         }
         Err(NoBasin::TargetForbidden)
     }

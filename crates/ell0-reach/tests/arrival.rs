@@ -36,6 +36,7 @@ fn disc() -> Claim {
         centre: vec![0.0, 0.0],
         p: Matrix::from_rows(vec![vec![1.0, 0.0], vec![0.0, 1.0]]),
         level: 0.04,
+        inner: 0.0,
     }
 }
 
@@ -250,6 +251,7 @@ fn what_cannot_be_asked_is_said() {
                 .collect(),
         ),
         level: 0.1,
+        inner: 0.0,
     };
     let error = Question::new(&four, &open, &claim).prove(budget(), &on, |_| {});
     assert_eq!(error.err(), Some(NoBasin::TooManyStates { states: 4 }));
@@ -263,6 +265,7 @@ fn what_cannot_be_asked_is_said() {
         centre: vec![0.0],
         p: Matrix::from_rows(vec![vec![1.0]]),
         level: 0.1,
+        inner: 0.0,
     };
     let open = half.open();
     let error = Question::new(&half, &open, &claim).prove(budget(), &on, |_| {});
@@ -281,6 +284,7 @@ fn one_and_three_states() {
         centre: vec![0.0],
         p: Matrix::from_rows(vec![vec![1.0]]),
         level: 0.01,
+        inner: 0.0,
     };
     let open = one.open();
     let basin = Question::new(&one, &open, &claim)
@@ -306,6 +310,7 @@ fn one_and_three_states() {
             vec![0.0, 0.0, 1.0],
         ]),
         level: 0.1,
+        inner: 0.0,
     };
     let open = three.open();
     let basin = Question::new(&three, &open, &claim)

@@ -8,7 +8,8 @@ use ell0_data::{derivative::Wanted, frame::Frame};
 use ell0_run::{
     AgentSettings, Analysis, AnalyzeSettings, Criterion, DataSettings, Discovery, Error,
     FigureSettings, Figures, FitSettings, Kind, ModelsRun, ModelsSettings, Page, PdeProblem,
-    PdeRun, PdeSettings, Place, Run, Silent, Site, Subject, Task, TrainSettings, TrainingRun,
+    PdeRun, PdeSettings, Place, ProofSettings, Run, Silent, Site, Subject, Task, TrainSettings,
+    TrainingRun,
 };
 
 /// A damped oscillator.
@@ -264,6 +265,10 @@ fn an_analysis_of_a_loop_and_of_a_law() {
             "loop",
             AnalyzeSettings {
                 environment: Some("pendulum(g=9.81)".into()),
+                proof: ProofSettings {
+                    seconds: 0.3,
+                    ..ProofSettings::default()
+                },
                 ..AnalyzeSettings::new(policy)
             },
         ),

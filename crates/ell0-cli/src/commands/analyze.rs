@@ -283,13 +283,15 @@ fn print_basin(out: &mut impl Write, found: &LoopAnalysis) -> anyhow::Result<()>
             "\nNot proved to arrive there from elsewhere: {reason}."
         )?;
     }
-    if !found.uncertain.is_empty() {
-        let all = found.uncertain.iter().map(|u| {
-            let when = if u.varies { " at every step" } else { "" };
-            format!("{} in [{}, {}]{when}", u.name, u.low, u.high)
-        });
-        let all: Vec<String> = all.collect();
-        writeln!(out, "  proofs hold for every {}", all.join(", "))?;
+    let all = found.uncertain.iter().map(|u| {
+        let when = if u.varies { " at every step" } else { "" };
+        format!("every {} in [{}, {}]{when}", u.name, u.low, u.high)
+    });
+    let rounding = "every rounding of observations to single precision".to_string();
+    let all = all.chain(found.rounding.then_some(rounding));
+    let all: Vec<String> = all.collect();
+    if !all.is_empty() && found.proved_region.is_some() {
+        writeln!(out, "  proofs hold for {}", all.join(", "))?;
     }
     for limit in limits.iter().filter(|l| !l.stay.is_empty()) {
         let text = region(&limit.stay);
@@ -347,11 +349,18 @@ fn print_region(
     r: &RegionReport,
     found: &LoopAnalysis,
 ) -> anyhow::Result<()> {
-    writeln!(
-        out,
-        "\nProved: every trajectory from within dᵀPd ≤ {:.4} goes to the equilibrium",
-        r.level
-    )?;
+    match r.inner_level > 0.0 {
+        true => writeln!(
+            out,
+            "\nProved: every trajectory from within dᵀPd ≤ {:.4} stays there, and comes to dᵀPd ≤ {:.4} to stay",
+            r.level, r.inner_level
+        )?,
+        false => writeln!(
+            out,
+            "\nProved: every trajectory from within dᵀPd ≤ {:.4} goes to the equilibrium",
+            r.level
+        )?,
+    }
     let rows: Vec<String> = r.p.rows().iter().map(|row| list(row)).collect();
     writeln!(out, "  P = [{}]", rows.join("; "))?;
     writeln!(
@@ -365,7 +374,7 @@ fn print_region(
         "  {} boxes, the smallest {:.1e} of the set; samples would have allowed {:.4}",
         r.boxes, r.smallest_box, r.sampled_level
     )?;
-    if found.environment.is_some() && found.uncertain.iter().all(|u| !u.varies) {
+    if found.environment.is_some() && !found.rounding {
         writeln!(
             out,
             "  of the exact map; the environment itself rounds observations to single precision (--rounding)"

@@ -5,7 +5,9 @@ use crate::fixture::{Desk, LAW, list, lorenz, model, near, number, numbers, poli
 #[test]
 fn a_policy_as_text_is_analysed() {
     let desk = Desk::new();
-    let line = format!("analyze --policy '{LAW}' --env pendulum(g=9.81) --out run --json");
+    let line = format!(
+        "analyze --policy '{LAW}' --env pendulum(g=9.81) --prove-seconds 1 --out run --json"
+    );
     let done = desk.ell0(&line).ok();
     assert_eq!(desk.read("run/analysis.json"), done.stdout);
     let found = done.json();
@@ -27,8 +29,65 @@ fn a_policy_as_text_is_analysed() {
     assert_eq!(list(&found["terms"]).len(), 4);
     assert_eq!(list(&found["parameters"]).len(), 3);
     assert!(desk.bytes("run/portrait.png").starts_with(b"\x89PNG"));
+    // What is proved to arrive is more than the ellipse, and can be checked.
+    let basin = &found["proved_basin"];
+    assert!(number(&basin["share"]) > 0.2, "{basin}");
+    assert!(number(&basin["steps"]) > 10.0 && number(&basin["seconds"]) > 0.5);
+    let verified = ell0_check::check(&desk.read("run/certificate.txt")).expect("verified");
+    near(verified.share / number(&basin["share"]), 1.0, 1e-9);
     // A folder is not replaced unasked.
     desk.all_fail(&format!("{line} | --force"));
+}
+
+#[test]
+fn what_is_uncertain_and_limits_are_part_of_the_proof() {
+    let desk = Desk::new();
+    let line = format!("analyze --policy '{LAW}' --env pendulum(g=9.81) --prove-seconds 1");
+    let shown = desk
+        .ell0(&format!("{line} --uncertain g=9.79:9.83 --rounding"))
+        .shows("proofs hold for every g in [9.79, 9.83], every rounding of observations");
+    assert!(!shown.contains("of the exact map"), "{shown}");
+    desk.ell0(&format!("{line} --stay theta_dot=-6:6 --avoid theta=2:3,theta_dot=0:1"))
+        .shows("and never leaves theta_dot in [-6, 6] | and never is in theta in [2, 3], theta_dot in [0, 1] | the next state is outside");
+    desk.ell0(&format!("{line} --stay theta_dot=-8:8"))
+        .shows("no trajectory that begins with theta_dot in [-8, 8] ever leaves it");
+    // The torque may be off by a little: the loop stays, but not at the top.
+    let found = desk
+        .ell0(&format!("{line} --disturb torque=-0.02:0.02 --json"))
+        .json();
+    let region = &found["proved_region"];
+    assert!(number(&region["inner_level"]) > 0.0, "{region}");
+    assert!(number(&found["proved_basin"]["share"]) > 0.05);
+    assert_eq!(found["uncertain"][0]["varies"], true);
+    // Nothing is proved without time for it.
+    let none = format!("analyze --policy '{LAW}' --env pendulum --prove-seconds 0 --json");
+    assert!(desk.ell0(&none).json()["proved_basin"].is_null());
+}
+
+#[test]
+fn what_cannot_be_proved_says_why() {
+    let desk = Desk::new()
+        .with("policy.json", policy(LAW))
+        .with("law.json", model("continuous", &["x"], &[("x", "-x")]));
+    desk.all_fail(
+        "
+        analyze policy.json --env pendulum --prove-seconds -1 | 0 to 86400
+        analyze policy.json --env pendulum --prove-seconds nan | 0 to 86400
+        analyze policy.json --env pendulum --uncertain q=1:2 | the pendulum has g, mass and length
+        analyze policy.json --env pendulum --uncertain mass=-1:1 | mass
+        analyze policy.json --env pendulum --disturb speed=-1:1 | there is no
+        analyze policy.json --env pendulum --stay speed=-1:1 | there is no state `speed`
+        analyze policy.json --env pendulum --stay theta=1:-1 | must be below
+        analyze law.json --stay x=-1:1 | a policy in its loop
+    ",
+    );
+    // Four states are too many for cells, and that is a result.
+    let line = "analyze --policy '-x - x_dot + 30*sin_theta + 6*theta_dot' --env cartpole-swingup --prove-seconds 1";
+    let shown = desk.ell0(line).out();
+    assert!(
+        shown.contains("there are 4 states") || shown.contains("No region could be proved"),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -148,6 +148,6 @@ fn models_beyond_all_bounds_are_refused_and_large_ones_analysed() {
     }
     let torque = nested(60).replace('x', "theta_dot");
     desk.does(&format!(
-        "analyze --policy '-2*tanh({torque})' --env pendulum"
+        "analyze --policy '-2*tanh({torque})' --env pendulum --prove-seconds 0.5"
     ));
 }

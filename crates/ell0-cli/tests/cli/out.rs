@@ -50,7 +50,7 @@ fn a_file_that_is_read_is_never_written() {
 #[test]
 fn an_empty_folder_is_as_good_as_none() {
     let desk = desk();
-    let analyze = format!("analyze --policy '{LAW}' --env pendulum");
+    let analyze = format!("analyze --policy '{LAW}' --env pendulum --prove-seconds 0.2");
     let train = "train --env pendulum(limit=20) --episodes 2";
     for (k, line) in [
         "fit data.csv --states x,y,z",

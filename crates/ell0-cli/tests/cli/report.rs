@@ -14,8 +14,7 @@ use crate::fixture::{Desk, Done, lorenz, model, tool};
 const FIT: &str = "fit lorenz.csv --states x,y,z --out fit";
 const TRAIN: &str =
     "train --env pendulum(limit=20) --episodes 60 --updates 2 --policy polynomial(2) --out train";
-const ANALYZE: &str =
-    "analyze --policy '2*tanh(-8*sin_theta - 2*theta_dot)' --env pendulum --out analyze";
+const ANALYZE: &str = "analyze --policy '2*tanh(-8*sin_theta - 2*theta_dot)' --env pendulum --prove-seconds 0.5 --out analyze";
 const TUTORIAL: &str = "tutorial --quick --skip dynamics,reward,policy,analysis,pde --out tutorial";
 
 #[test]

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{linear, map::Map, not_proved::NotProved, pulse::Pulse, value::Matrix};
 
-/// What is to be proved: V falls on {V ≤ level}.
+/// What is to be proved: V falls on {V ≤ level}, so that it is not left and trajectories go to x*. With an inner level, V falls or becomes at most that: trajectories come into {V ≤ inner} and stay there, though a disturbance may keep them from x*.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// The equilibrium x*.
@@ -23,6 +23,9 @@ pub struct Claim {
     pub p: Matrix,
     /// The level c.
     pub level: f64,
+    /// The inner level; 0 if there is none.
+    #[serde(default)]
+    pub inner: f64,
 }
 
 /// How a proof ended.
@@ -139,7 +142,8 @@ pub fn prove(map: &Map, claim: &Claim, most_boxes: u64, pulse: Pulse) -> Verdict
     if !symmetric || !positive_definite(points(&claim.p)) {
         return Verdict::Open(NotProved::NotDefinite);
     }
-    if !(claim.level > 0.0 && claim.level.is_finite()) {
+    let levels = claim.level > 0.0 && (0.0..claim.level).contains(&claim.inner);
+    if !(levels && claim.level.is_finite()) {
         return Verdict::Open(NotProved::NoLevel);
     }
     let Some(reach) = reach(claim) else {
@@ -158,7 +162,11 @@ pub fn prove(map: &Map, claim: &Claim, most_boxes: u64, pulse: Pulse) -> Verdict
         most_boxes,
         over: AtomicBool::new(false),
     };
-    let Some(inner_radius) = prover.inner_proof() else {
+    let inner_radius = if claim.inner > 0.0 {
+        0.0
+    } else if let Some(radius) = prover.inner_proof() {
+        radius
+    } else {
         return Verdict::Open(NotProved::NoNeighbourhood);
     };
     let cells = PARTS.pow(n.min(4) as u32);
@@ -409,11 +417,13 @@ impl Prover<'_> {
         if (v_middle.low - tilt).next_down() > self.claim.level {
             return Look::Done;
         }
-        // The neighbourhood of x* has its own proof.
-        if (0..n).all(|k| sides[k].0.abs().max(sides[k].1.abs()) <= self.inner[k]) {
+        // The neighbourhood of x* has its own proof, if there is one.
+        let near = |k: usize| sides[k].0.abs().max(sides[k].1.abs()) <= self.inner[k];
+        if self.claim.inner == 0.0 && (0..n).all(near) {
             return Look::Done;
         }
-        let change = |d: &[Interval], w: &[Interval]| -> (Interval, Vec<Interval>) {
+        // ΔV with its gradient, and V(F).
+        let change = |d: &[Interval], w: &[Interval]| -> (Interval, Vec<Interval>, Interval) {
             let x: Vec<Interval> = d
                 .iter()
                 .zip(&self.claim.centre)
@@ -435,16 +445,18 @@ impl Prover<'_> {
                         .multiply(Interval::point(2.0))
                 })
                 .collect();
-            (dot(&e, &pe).subtract(dot(d, &pd)), gradient)
+            let after = dot(&e, &pe);
+            (after.subtract(dot(d, &pd)), gradient, after)
         };
-        let (at_middle, _) = change(d_middle, w_middle);
-        if at_middle.low >= 0.0 && v_middle.high <= self.claim.level {
+        let (at_middle, _, after) = change(d_middle, w_middle);
+        let rises = at_middle.low >= 0.0 && after.low > self.claim.inner;
+        if rises && v_middle.high <= self.claim.level {
             let state = middle.iter().zip(&self.claim.centre);
             return Look::Refuted(state.map(|(d, c)| d + c).collect());
         }
         let all: Vec<Interval> = sides.iter().map(|s| Interval::new(s.0, s.1)).collect();
         let (d, w) = all.split_at(n);
-        let (natural, gradient) = change(d, w);
+        let (natural, gradient, after) = change(d, w);
         let mut bound = at_middle.high;
         let mut widest = (0, 0.0);
         for (k, (g, h)) in gradient.iter().zip(&half).enumerate() {
@@ -472,7 +484,8 @@ impl Prover<'_> {
             let longest = (0..n).max_by(|a, b| share(a).total_cmp(&share(b)));
             return Look::Divide(longest.unwrap_or(0));
         }
-        if bound < 0.0 || natural.high < 0.0 {
+        let kept = self.claim.inner > 0.0 && after.high <= self.claim.inner;
+        if bound < 0.0 || natural.high < 0.0 || kept {
             return Look::Done;
         }
         Look::Divide(widest.0)

@@ -73,6 +73,9 @@ const LEVELS: [f64; 12] = [
     0.98, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.3, 0.1, 0.03, 0.01,
 ];
 
+/// Inner levels that are tried where a disturbance keeps trajectories from the equilibrium, relative to the level, the largest first.
+const INNER_LEVELS: [f64; 8] = [0.8, 0.6, 0.4, 0.25, 0.15, 0.08, 0.04, 0.02];
+
 /// Volume of {dᵀPd ≤ c}.
 fn volume(p: &[Vec<f64>], level: f64) -> f64 {
     let n = p.len();
@@ -115,18 +118,13 @@ impl Samples {
                     .map(|r| r * size * (2.0 * rng.uniform() - 1.0))
                     .collect();
                 let x: Vec<f64> = d.iter().zip(centre).map(|(d, c)| d + c).collect();
-                // What is uncertain is in the middle once in a while, else at some of its ends.
-                let uncertain: Vec<f64> = map
-                    .uncertain()
-                    .iter()
-                    .map(|u| {
-                        u.range.at(if k % 4 == 0 {
-                            0.5
-                        } else {
-                            rng.uniform().round()
-                        })
-                    })
-                    .collect();
+                // Parameters are in the middle once in a while, else at some of their ends. Disturbances are left out: near the equilibrium none could be borne.
+                let mut share = |varies: bool| match varies || k % 4 == 0 {
+                    true => 0.5,
+                    false => rng.uniform().round(),
+                };
+                let uncertain = map.uncertain().iter();
+                let uncertain: Vec<f64> = uncertain.map(|u| u.range.at(share(u.varies))).collect();
                 let mut room = Values::default();
                 map.image(&x, &uncertain, &mut room);
                 let e = room.next.iter().zip(centre).map(|(x, c)| x - c).collect();
@@ -222,10 +220,32 @@ pub fn proved_region(
         best_matrix(&few, equilibrium),
         plain_matrix(&few, equilibrium),
     ];
-    for p in matrices.into_iter().flatten() {
-        match largest_level(map, equilibrium, &p, many.level(&p), pulse) {
+    let matrices: Vec<Rows> = matrices.into_iter().flatten().collect();
+    for p in &matrices {
+        match largest_level(map, equilibrium, p, many.level(p), 0.0, pulse) {
             Ok(region) => return Ok(region),
             Err(why) => reason = why,
+        }
+    }
+    if map.uncertain().iter().all(|u| !u.varies) {
+        return Err(reason);
+    }
+    // A disturbance may keep trajectories from the equilibrium, but not from its neighbourhood.
+    for p in &matrices {
+        let mut best = None;
+        for inner in INNER_LEVELS {
+            match largest_level(map, equilibrium, p, many.level(p), inner, pulse) {
+                // A smaller inner level is better as long as the set is not smaller.
+                Ok(region) => match &best {
+                    Some(ProvedRegion { claim, .. }) if region.claim.level < claim.level => break,
+                    _ => best = Some(region),
+                },
+                Err(NotProved::Stopped) => return Err(NotProved::Stopped),
+                Err(_) => break,
+            }
+        }
+        if let Some(region) = best {
+            return Ok(region);
         }
     }
     Err(reason)
@@ -239,12 +259,13 @@ fn plain_matrix(samples: &Samples, equilibrium: &Equilibrium) -> Option<Rows> {
     linear::lyapunov(equilibrium.jacobian.rows(), &q)
 }
 
-/// The largest level of a matrix that can be proved, of those tried below what samples allow.
+/// The largest level of a matrix that can be proved, of those tried below what samples allow, with an inner level relative to it.
 fn largest_level(
     map: &Map,
     equilibrium: &Equilibrium,
     p: &Rows,
     sampled_level: f64,
+    inner: f64,
     pulse: Pulse,
 ) -> Result<ProvedRegion, NotProved> {
     let inverse = linear::inverse(p).ok_or(NotProved::Singular)?;
@@ -254,6 +275,7 @@ fn largest_level(
             centre: equilibrium.state.clone(),
             p: Matrix::from_rows(p.clone()),
             level: share * sampled_level,
+            inner: inner * share * sampled_level,
         };
         match prove(map, &claim, left, pulse) {
             Verdict::Proved {

@@ -144,6 +144,7 @@ fn a_wrong_claim_cannot_pass() {
         centre: vec![0.0, 0.0],
         p: Matrix::from_rows(p.iter().map(|row| row.to_vec()).collect()),
         level,
+        inner: 0.0,
     };
     // A matrix that does not solve the equation: speeds count for nothing near the top.
     let bad = prove(&map, &claim([[1.0, 0.0], [0.0, 1e-3]], 0.1), 1_000_000, &on);
@@ -446,10 +447,11 @@ fn findings_are_saved() {
         centre: vec![0.0],
         p: Matrix::from_rows(vec![vec![2.0]]),
         level: 1.0,
+        inner: 0.0,
     };
     assert_eq!(
         serde_json::to_string(&claim).expect("JSON"),
-        r#"{"centre":[0.0],"p":[[2.0]],"level":1.0}"#
+        r#"{"centre":[0.0],"p":[[2.0]],"level":1.0,"inner":0.0}"#
     );
 }
 

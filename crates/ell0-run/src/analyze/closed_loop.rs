@@ -64,6 +64,8 @@ pub struct LoopAnalysis {
     pub no_basin: Option<String>,
     /// What both proofs hold for all values of.
     pub uncertain: Vec<UncertainReport>,
+    /// Whether they hold for observations that are rounded to single precision.
+    pub rounding: bool,
     /// What trajectories keep to.
     pub limits: Option<LimitsReport>,
     /// How far each parameter of the world may go.
@@ -138,6 +140,8 @@ pub struct RegionReport {
     pub p: Matrix,
     /// The level.
     pub level: f64,
+    /// With disturbances: the level that trajectories come to, and stay below; 0 if they go to the equilibrium.
+    pub inner_level: f64,
     /// How far the set reaches in each state.
     pub reach: Vec<f64>,
     /// Its volume.
@@ -158,6 +162,7 @@ impl From<&ProvedRegion> for RegionReport {
             equilibrium: r.claim.centre.clone(),
             p: r.claim.p.clone(),
             level: r.claim.level,
+            inner_level: r.claim.inner,
             reach: r.reach.clone(),
             volume: r.volume,
             boxes: r.boxes,
@@ -316,6 +321,10 @@ pub fn analyze_loop(
         jacobian: e.jacobian.clone(),
         basin_share: e.is_stable().then(|| basin.share(k)),
     };
+    // The rounding of each observation comes last, and is said in other words.
+    let rounded = usize::from(proof.rounding) * plant.observations().len();
+    let named = proved_map.uncertain();
+    let named = &named[..named.len() - rounded];
     let findings = LoopAnalysis {
         policy: policy.text(17),
         environment: world.map(|w| w.text()),
@@ -330,7 +339,8 @@ pub fn analyze_loop(
         not_proved: region.as_ref().err().cloned(),
         proved_basin: arrival.as_ref().map(|a| a.report.clone()),
         no_basin,
-        uncertain: proved_map.uncertain().iter().map(Into::into).collect(),
+        uncertain: named.iter().map(Into::into).collect(),
+        rounding: proof.rounding,
         limits,
         robustness_starts: worth.as_ref().map(|w| w.starts),
         parameters: worth.as_ref().map(|w| w.parameters.clone()),

@@ -128,7 +128,7 @@ impl LoopAnalysis {
             sections.push(Section::new("Margins").table(&["", ""], &facts));
         }
         if let Some(region) = &self.proved_region {
-            sections.push(region.section(self.environment.is_some()));
+            sections.push(region.section(self.environment.is_some() && !self.rounding));
         } else if let Some(reason) = &self.not_proved {
             let text = format!("No region could be proved: {reason}.");
             sections.push(Section::new("Proved region of attraction").text(&text));
@@ -165,6 +165,12 @@ impl LoopAnalysis {
             };
             let range = format!("from {} to {}, {kind}", u.low, u.high);
             facts.push(fact(format!("for every {}", u.name), range));
+        }
+        if self.rounding {
+            facts.push(fact(
+                "for every rounding",
+                "of observations to single precision",
+            ));
         }
         if let Some(limits) = &self.limits {
             let text = |region: &[(String, Range)]| {
@@ -369,7 +375,7 @@ fn proved_section(set: &ProvedSet) -> Section {
 }
 
 impl RegionReport {
-    fn section(&self, in_a_world: bool) -> Section {
+    fn section(&self, exact: bool) -> Section {
         let mut rows = vec![
             fact("level", number(Some(self.level), 5)),
             fact("reaches ±", list(&self.reach)),
@@ -390,12 +396,18 @@ impl RegionReport {
             let rows: Vec<String> = p.rows().iter().map(|row| list(row)).collect();
             rows.join("; ")
         };
+        let text = if self.inner_level > 0.0 {
+            rows.push(fact("inner level", number(Some(self.inner_level), 5)));
+            "Every trajectory that begins where dᵀPd is at most the level stays there, comes to where it is at most the inner level, and stays there: proved by interval branch and bound over the exact closed form. Disturbances may keep it from the equilibrium itself."
+        } else {
+            "Every trajectory that begins where dᵀPd is at most the level stays there and goes to the equilibrium: proved by interval branch and bound over the exact closed form."
+        };
         let mut section = Section::new("Proved region of attraction")
-            .text("Every trajectory that begins where dᵀPd is at most the level stays there and goes to the equilibrium: proved by interval branch and bound over the exact closed form.")
+            .text(text)
             .code(&format!("P = [{}]", matrix(&self.p)))
             .table(&["", ""], &rows)
             .note("Boxes: into so many the set was cut until interval arithmetic could say of each that trajectories in it move inward. The level that samples would allow is what a search for counter-examples at many points would have left.");
-        if in_a_world {
+        if exact {
             section = section.note("The proof is of the exact map; the environment itself rounds observations to single precision.");
         }
         if self.inner_radius > 0.0 {
