@@ -14,10 +14,10 @@ use ell0_run::*;
 
 /// Prices of a weight in each layer, times the number of rows, and what was published for such.
 const PRICES: [(&str, &[f64], &str); 2] = [
-    ("one for all layers", &[0.1], "219-214-100 at 1.4 %"),
+    ("one for all layers", &[0.11], "219-214-100 at 1.4 %"),
     (
         "one for each layer",
-        &[0.09, 0.9, 18.0],
+        &[0.09, 1.1, 16.0],
         "266-88-33 at 1.8 %",
     ),
 ];
@@ -32,6 +32,7 @@ fn network(prices: &[f64], epochs: u64, seed: u64) -> NetworkSettings {
         // Weights that begin small, and decay, generalise better.
         init: Init::Torch,
         decay: 5.0,
+        input_noise: 0.6,
         scaling: NetworkScaling::Together,
         batch: 100,
         learning_rate: 1e-3,

@@ -333,6 +333,7 @@ def network(
     path: bool | Sequence[float] | None = None,
     warmup: int = 0,
     decay: float = 0.0,
+    input_noise: float = 0.0,
     drop_rate: float = 0.2,
     init: str = "he",
     scaling: str = "each",
@@ -390,6 +391,9 @@ def network(
         Epochs over which the price grows from nothing.
     decay : float
         Weight decay inside the gates, divided by the number of rows.
+    input_noise : float
+        Deviation of noise that is added to the scaled inputs, anew at every step: what is learned
+        has to bear it, and generalises better.
     drop_rate : float
         Share of gates that are closed at first.
     init : {"he", "torch"}
@@ -482,6 +486,7 @@ def network(
             "lambda": np.ravel(lambda_).astype(float).tolist(),
             "warmup": warmup,
             "decay": decay,
+            "input_noise": input_noise,
             "drop_rate": drop_rate,
             "init": init,
             "scaling": scaling,

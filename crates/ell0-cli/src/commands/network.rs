@@ -96,6 +96,9 @@ pub struct Network {
     /// Weight decay inside the gates, divided by the number of rows
     #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     decay: f64,
+    /// Deviation of noise that is added to the scaled inputs, anew at every step: what is learned has to bear it, and generalises better
+    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
+    input_noise: f64,
     /// Share of gates that are closed at first
     #[arg(long, default_value_t = 0.2, allow_negative_numbers = true)]
     drop_rate: f64,
@@ -264,6 +267,7 @@ impl Network {
             lambda: self.lambda.clone(),
             warmup: self.warmup,
             decay: self.decay,
+            input_noise: self.input_noise,
             drop_rate: self.drop_rate,
             init: match self.init {
                 Start::He => Init::He,

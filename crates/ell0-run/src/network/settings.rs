@@ -83,6 +83,7 @@ pub enum NetworkSchedule {
 /// | `lambda` | 0.1 | price of a weight behind an open gate, divided by the number of rows, as Louizos et al. have it; or one for each layer | ≥ 0 |
 /// | `warmup` | 0 | epochs over which the price grows from nothing | ≥ 0 |
 /// | `decay` | 0 | weight decay inside the gates, divided by the number of rows | ≥ 0 |
+/// | `input_noise` | 0 | deviation of the noise that is added to the scaled inputs, anew at every step: what is learned has to bear it, and generalises better | ≥ 0 |
 /// | `drop_rate` | 0.2 | the share of gates that are closed at first | (0, 1) |
 /// | `init` | he | how weights are drawn at first | he, torch |
 /// | `scaling` | each | how inputs, and the targets of a regression, are brought to mean 0 and deviation 1: each by itself, all together, or none | |
@@ -109,6 +110,7 @@ pub struct NetworkSettings {
     pub lambda: Vec<f64>,
     pub warmup: u64,
     pub decay: f64,
+    pub input_noise: f64,
     pub drop_rate: f64,
     pub init: Init,
     pub scaling: NetworkScaling,
@@ -137,6 +139,7 @@ impl Default for NetworkSettings {
             lambda: vec![0.1],
             warmup: 0,
             decay: 0.0,
+            input_noise: 0.0,
             // Open for the most part: what does nothing closes by and by.
             drop_rate: 0.2,
             init: Init::He,
@@ -299,6 +302,7 @@ impl NetworkSettings {
             penalty: penalty.with_weight_decay(self.decay / rows as f64)?,
             epochs: self.epochs,
             batch_size: batch,
+            input_noise: self.input_noise,
             learning_rate: self.learning_rate,
             gate_learning_rate: self.gate_rate,
             schedule: match self.schedule {

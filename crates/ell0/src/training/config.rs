@@ -30,6 +30,7 @@ pub enum Keep {
 /// | `steps_per_epoch` | ⌊rows/batch⌋, at least 1 | steps of a round | ≥ 1 |
 /// | `batch_size` | 256 | rows of a step, drawn uniformly with replacement | 1 to 2²⁰ |
 /// | `samples` | 1 | draws L of the gates for each batch | 1 to 1024 |
+/// | `input_noise` | 0 | deviation of what is added to every input, anew at every step: what is learned has to bear it | \[0, 1e6\], 0 for features that are computed on the way |
 /// | `learning_rate` | 3e-4 | of weights and biases | (0, 1e6] |
 /// | `gate_learning_rate` | as `learning_rate` | of log α | (0, 1e6] |
 /// | `adam` | as PyTorch | constants of Adam | see [`AdamConfig`] |
@@ -53,6 +54,7 @@ pub struct TrainerConfig {
     pub steps_per_epoch: Option<u64>,
     pub batch_size: usize,
     pub samples: usize,
+    pub input_noise: f64,
     pub learning_rate: f64,
     pub gate_learning_rate: Option<f64>,
     pub adam: AdamConfig,
@@ -77,6 +79,7 @@ impl Default for TrainerConfig {
             steps_per_epoch: None,
             batch_size: 256,
             samples: 1,
+            input_noise: 0.0,
             learning_rate: 3e-4,
             gate_learning_rate: None,
             adam: AdamConfig::default(),
@@ -114,6 +117,12 @@ impl TrainerConfig {
             "samples",
             self.samples,
             "at most 1024 draws",
+        )?;
+        require(
+            (0.0..=1e6).contains(&self.input_noise),
+            "input_noise",
+            self.input_noise,
+            "it must lie in [0, 1e6]",
         )?;
         require(self.epochs >= 1, "epochs", self.epochs, one)?;
         require(self.steps_per_epoch != Some(0), "steps_per_epoch", 0, one)?;

@@ -4,7 +4,7 @@ use super::{Dataset, TrainerConfig};
 use crate::{
     error::Result,
     features::LiftSpace,
-    network::{Architecture, Draw, Loss, Noise, Pass},
+    network::{Architecture, Draw, Noise, Pass},
     rng::Stream,
 };
 
@@ -22,6 +22,8 @@ pub(super) struct Shard {
     x: Vec<f32>,
     y: Vec<f32>,
     space: Option<LiftSpace>,
+    /// What is added to the inputs; empty where nothing is.
+    input_noise: Vec<f32>,
     shared_noise: Vec<f32>,
     row_noise: Vec<f32>,
     pub gradient: Vec<f32>,
@@ -34,6 +36,7 @@ pub(super) struct Streams {
     batches: Stream,
     shared: Stream,
     rows: Stream,
+    inputs: Stream,
 }
 
 impl Streams {
@@ -43,6 +46,7 @@ impl Streams {
             batches: root.split("batches"),
             shared: root.split("gate noise"),
             rows: root.split("row gate noise"),
+            inputs: root.split("input noise"),
         }
     }
 
@@ -68,6 +72,10 @@ impl Shard {
                 x: vec![0.0; rows * data.inputs()],
                 y: vec![0.0; rows * data.targets()],
                 space: data.gather_space(rows),
+                input_noise: match config.input_noise {
+                    0.0 => Vec::new(),
+                    _ => vec![0.0; rows * data.inputs()],
+                },
                 shared_noise: vec![0.0; architecture.shared_noise_len()],
                 row_noise: vec![0.0; architecture.row_noise_len(rows)],
                 gradient: vec![0.0; architecture.parameter_len()],
@@ -80,14 +88,12 @@ impl Shard {
     }
 
     /// Gathers the rows, draws the gates, and computes this shard's share of the error and its gradient.
-    #[allow(clippy::too_many_arguments, reason = "the inputs of a step, each once")]
     pub fn run(
         &mut self,
         parameters: &[f32],
         data: &Dataset,
         indices: &[usize],
-        loss: Loss,
-        samples: usize,
+        config: &TrainerConfig,
         streams: &Streams,
         step: u64,
     ) -> Result<()> {
@@ -98,17 +104,25 @@ impl Shard {
             &mut self.y,
             self.space.as_mut(),
         )?;
+        let samples = config.samples;
         let draw = step * samples as u64 + self.sample;
+        // What only one of the shards draws.
+        let shards = indices.len().div_ceil(SHARD_ROWS) as u64;
+        let own = draw * shards + self.index;
+        if !self.input_noise.is_empty() {
+            streams.inputs.at(own).fill_uniform(&mut self.input_noise);
+            // Uniform in ±√3·deviation.
+            let width = (12f64.sqrt() * config.input_noise) as f32;
+            for (x, u) in self.x.iter_mut().zip(&self.input_noise) {
+                *x += width * (u - 0.5);
+            }
+        }
         // Shards of one sample share its gates; rows have their own.
         if !self.shared_noise.is_empty() {
             streams.shared.at(draw).fill_uniform(&mut self.shared_noise);
         }
         if !self.row_noise.is_empty() {
-            let shards = indices.len().div_ceil(SHARD_ROWS) as u64;
-            streams
-                .rows
-                .at(draw * shards + self.index)
-                .fill_uniform(&mut self.row_noise);
+            streams.rows.at(own).fill_uniform(&mut self.row_noise);
         }
         let noise = Noise {
             shared: &self.shared_noise,
@@ -116,7 +130,9 @@ impl Shard {
         };
         self.pass
             .forward(parameters, &self.x, Draw::Sampled(noise))?;
-        self.error = self.pass.loss(loss, &self.y, indices.len() * samples)?;
+        self.error = self
+            .pass
+            .loss(config.loss, &self.y, indices.len() * samples)?;
         self.pass.backward(parameters, &mut self.gradient, None)
     }
 }

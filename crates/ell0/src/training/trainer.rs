@@ -82,6 +82,13 @@ impl Trainer {
                 "early stopping needs test data",
             ));
         }
+        if config.input_noise > 0.0 && train.gather_space(1).is_some() {
+            return Err(Error::parameter(
+                "input_noise",
+                config.input_noise,
+                "the inputs are features that are computed on the way, which do not vary by themselves: it must be 0",
+            ));
+        }
         let architecture = model.architecture();
         for data in [Some(&train), test.as_ref()].into_iter().flatten() {
             data.check(architecture.inputs(), architecture.outputs(), config.loss)?;

@@ -109,15 +109,7 @@ impl Trainer {
             ..
         } = self;
         let run = |shard: &mut Shard| {
-            shard.run(
-                model.parameters(),
-                train,
-                indices,
-                config.loss,
-                config.samples,
-                streams,
-                step,
-            )
+            shard.run(model.parameters(), train, indices, config, streams, step)
         };
         match pool {
             Some(pool) if shards.len() > 1 => {

@@ -159,6 +159,13 @@ fn bad_input_is_named() {
     );
     assert!(
         attempt(TrainerConfig {
+            input_noise: f64::NAN,
+            ..base()
+        })
+        .contains("input_noise = NaN")
+    );
+    assert!(
+        attempt(TrainerConfig {
             epochs: 0,
             ..base()
         })

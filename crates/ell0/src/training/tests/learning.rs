@@ -269,3 +269,41 @@ fn best_is_the_smallest_error_and_waits_for_the_warm_up() {
     trainer.fit(&mut Silent).unwrap();
     assert_eq!(trainer.best().unwrap().epoch, 6);
 }
+
+/// Noise on the inputs is ridge regression: the best slope of y = x is E[x²]/(E[x²] + σ²), and rows of test are looked at as they are.
+#[test]
+fn noise_on_inputs_shrinks_what_is_learned() {
+    let mut rng = Stream::new(8).split("test data").at(0);
+    let x: Vec<f32> = (0..4096).map(|_| rng.normal() as f32).collect();
+    let data: Arc<Dataset> = Dataset::new(&x, 1, &x, 1).unwrap().into();
+    let square = x.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / x.len() as f64;
+    for input_noise in [0.0, 0.5, 1.0] {
+        let line = Mlp::new(
+            &MlpConfig::new([1, 1], Activation::Identity),
+            &Stream::new(11),
+        );
+        let config = TrainerConfig {
+            input_noise,
+            learning_rate: 1e-2,
+            epochs: 100,
+            average: Some(0.99),
+            seed: 3,
+            ..TrainerConfig::default()
+        };
+        let mut trainer =
+            Trainer::new(line.unwrap(), config, data.clone(), Some(data.clone())).unwrap();
+        trainer.fit(&mut Silent).unwrap();
+        let slope = f64::from(trainer.averaged_model().unwrap().parameters()[0]);
+        let want = square / (square + input_noise * input_noise);
+        assert!(
+            (slope - want).abs() < 0.02,
+            "{input_noise}: {slope}, not {want}"
+        );
+        let error = trainer.history().last().unwrap().test_error.unwrap();
+        let want = square * (1.0 - slope).powi(2);
+        assert!(
+            (error - want).abs() < 0.02,
+            "{input_noise}: error {error}, not {want}"
+        );
+    }
+}

@@ -40,7 +40,7 @@ fn model(gates: Option<GateSpec>) -> Mlp {
     Mlp::new(&config, &Stream::new(11)).unwrap()
 }
 
-/// Everything at once: gates, warm-up, schedule, clipping, averaging, several samples and parts.
+/// Everything at once: gates, warm-up, schedule, clipping, averaging, noise on inputs, several samples and parts.
 fn config() -> TrainerConfig {
     TrainerConfig {
         penalty: Penalty::expected_l0(1e-4)
@@ -50,6 +50,7 @@ fn config() -> TrainerConfig {
         epochs: 4,
         batch_size: 600,
         samples: 2,
+        input_noise: 0.1,
         steps_per_epoch: Some(5),
         learning_rate: 3e-3,
         gate_learning_rate: Some(1e-2),
