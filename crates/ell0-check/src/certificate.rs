@@ -24,6 +24,14 @@ pub enum Flaw {
         "only half of the box has cells, but F(−x) = −F(x) does not follow from the form of the map"
     )]
     NotOdd,
+    /// The loop is not the same after a period.
+    #[error(
+        "that the map is the same after a period of `{state}` does not follow from the form of the map"
+    )]
+    NotRound {
+        /// The state with the period.
+        state: String,
+    },
     /// The target is no such set.
     #[error("dᵀPd may not fall on the target: {0}")]
     Target(&'static str),
@@ -106,6 +114,14 @@ pub struct Certificate {
     pub nodes: Vec<Node>,
 }
 
+/// Steps of one cell: more would take long, and enclose nothing.
+const MOST_STEPS: u32 = 10_000;
+
+/// Values and uncertain inputs, and bytes of a name: more are no loop that somebody could read.
+const MOST_VALUES: usize = 1_000;
+const MOST_UNCERTAIN: usize = 32;
+const LONGEST_NAME: usize = 200;
+
 /// Cells that were divided more often would be smaller than numbers can tell.
 const DEEPEST: usize = 200;
 
@@ -183,7 +199,9 @@ impl Certificate {
         let name = || named(rest).ok_or("a name in backquotes is needed");
         let new = |certificate: &Self, name: &str| {
             let known = certificate.names().iter().any(|n| n == name);
-            if known {
+            if name.len() > LONGEST_NAME {
+                Err("this name is too long")
+            } else if known {
                 Err("this name was given before")
             } else {
                 Ok(())
@@ -210,6 +228,9 @@ impl Certificate {
                 });
             }
             "parameter" | "disturbance" if self.values.is_empty() => {
+                if self.uncertain.len() == MOST_UNCERTAIN {
+                    return Err("there are too many uncertain inputs");
+                }
                 let (name, rest) = name()?;
                 new(self, name)?;
                 let [range] = ranges(rest).ok_or(NUMBERS)?[..] else {
@@ -222,6 +243,9 @@ impl Certificate {
                 });
             }
             "value" => {
+                if self.values.len() == MOST_VALUES {
+                    return Err("there are too many values");
+                }
                 let (name, rest) = name()?;
                 new(self, name)?;
                 let (range, law) = rest.split_once(" = ").ok_or("an expression is needed")?;
@@ -286,7 +310,7 @@ impl Certificate {
                 Node::Open
             } else if let Some((after, steps)) = word.split_once('/') {
                 match (after.parse(), steps.parse()) {
-                    (Ok(after), Ok(steps)) => Node::Proved { after, steps },
+                    (Ok(after), Ok(steps)) if after <= MOST_STEPS => Node::Proved { after, steps },
                     _ => return Err(wrong),
                 }
             } else {
@@ -348,6 +372,10 @@ impl Certificate {
         }
         if self.odd && self.centre.iter().any(|c| *c != 0.0) {
             return Err("half of a box needs a target around 0");
+        }
+        let mut stay = self.stay.iter().flatten();
+        if self.odd && !(self.avoid.is_empty() && stay.all(|s| s.low == -s.high)) {
+            return Err("half of a box needs limits that are symmetric");
         }
         if self
             .uncertain

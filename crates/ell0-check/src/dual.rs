@@ -5,31 +5,51 @@ use ell0::{
     features::Function,
 };
 
-/// A value and its derivatives on a box; where it jumps or is not defined, the derivatives are anything.
+/// A value and its derivatives on a box; where it jumps, the derivatives are anything.
 #[derive(Clone, Copy, Debug)]
 pub struct Dual<const N: usize> {
     pub value: Interval,
     pub slopes: [Interval; N],
+    /// Whether it has a value everywhere on the box, and all that it is made of: what had none is not mended by a factor of 0.
+    pub defined: bool,
 }
 
 impl<const N: usize> Dual<N> {
     /// A state.
     pub fn state(value: Interval, k: usize) -> Self {
         let slopes = std::array::from_fn(|j| Interval::point(f64::from(u8::from(j == k))));
-        Dual { value, slopes }
+        Dual {
+            value,
+            slopes,
+            defined: true,
+        }
     }
 
     /// f of it, with the range of f′.
     fn chain(self, value: Interval, slope: Interval) -> Self {
         let slopes = self.slopes.map(|s| s.multiply(slope));
-        Dual { value, slopes }
+        Dual {
+            value,
+            slopes,
+            ..self
+        }
     }
 
-    /// Where there is a jump, or no value.
-    fn anything(value: Interval) -> Self {
+    /// Where there is a jump.
+    fn jumps(self, value: Interval) -> Self {
         Dual {
             value,
             slopes: [Interval::ENTIRE; N],
+            ..self
+        }
+    }
+
+    /// Where there may be no value.
+    fn undefined() -> Self {
+        Dual {
+            value: Interval::ENTIRE,
+            slopes: [Interval::ENTIRE; N],
+            defined: false,
         }
     }
 }
@@ -44,6 +64,7 @@ impl<const N: usize> Arithmetic for Dual<N> {
         Dual {
             value,
             slopes: [Interval::point(0.0); N],
+            defined: true,
         }
     }
 
@@ -51,6 +72,7 @@ impl<const N: usize> Arithmetic for Dual<N> {
         Dual {
             value: self.value.add(other.value),
             slopes: std::array::from_fn(|k| self.slopes[k].add(other.slopes[k])),
+            defined: self.defined && other.defined,
         }
     }
 
@@ -62,6 +84,7 @@ impl<const N: usize> Arithmetic for Dual<N> {
         Dual {
             value: self.value.multiply(other.value),
             slopes: std::array::from_fn(slope),
+            defined: self.defined && other.defined,
         }
     }
 
@@ -69,7 +92,7 @@ impl<const N: usize> Arithmetic for Dual<N> {
         let x = self.value;
         let value = x.power(exponent);
         if exponent < 0.0 && x.contains(0.0) || exponent.fract() != 0.0 && x.low < 0.0 {
-            return Dual::anything(value);
+            return Dual::undefined();
         }
         let lower = if exponent == 1.0 {
             Interval::point(1.0)
@@ -83,9 +106,9 @@ impl<const N: usize> Arithmetic for Dual<N> {
         let x = self.value;
         let value = x.call(function);
         let slope = match function {
-            Function::Log if x.low <= 0.0 => return Dual::anything(value),
-            Function::Sqrt if x.low <= 0.0 => return Dual::anything(value),
-            Function::Sign if x.contains(0.0) => return Dual::anything(value),
+            Function::Log if x.low <= 0.0 => return Dual::undefined(),
+            Function::Sqrt if x.low <= 0.0 => return Dual::undefined(),
+            Function::Sign if x.contains(0.0) => return self.jumps(value),
             Function::Sign => Interval::point(0.0),
             Function::Exp => value,
             Function::Log => x.power(-1.0),

@@ -130,6 +130,10 @@ impl<'a, const N: usize> Images<'a, N> {
             hull: [Interval::ENTIRE; N],
         };
         set.hull = set.extent();
+        // What is not moved is known exactly.
+        for i in (0..N).filter(|&i| e[i].iter().all(|e| *e == 0.0)) {
+            set.hull[i] = Interval::new(cell.low[i], cell.high[i]);
+        }
         set
     }
 

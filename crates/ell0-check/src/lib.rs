@@ -5,7 +5,8 @@
 //! 1. *The file* (`certificate`): its sum, that everything fits together, that the box is as wide as a period where a state has one.
 //! 2. *The target* (`target`): dᵀPd falls at every step in the set, so that it is not left; and it is within the limits.
 //! 3. *Symmetry* (`odd`): if only half of the box is written down, F(−x) = −F(x).
-//! 4. *Every cell* (`image`, `place`): all its images after k steps, enclosed by a zonotope (`form`), are in cells that claim at most n − k steps, or in the target. n > n − k, so nothing leans on itself, and by induction over n all of them arrive.
+//! 4. *Angles* (`round`): where a state has a period, F(x + p) = F(x) but for whole turns.
+//! 5. *Every cell* (`image`, `place`): all its images after k steps, enclosed by a zonotope (`form`), are in cells that claim at most n − k steps, or in the target. n > n − k, so nothing leans on itself, and by induction over n all of them arrive.
 
 mod cells;
 mod certificate;
@@ -15,6 +16,7 @@ mod image;
 mod limits;
 mod odd;
 mod place;
+mod round;
 mod target;
 
 pub use certificate::Flaw;
@@ -66,6 +68,10 @@ fn check_in<const N: usize>(certificate: &Certificate) -> Result<(Verified, Opti
     let set = target::Target::<N>::new(certificate)?;
     if certificate.odd && !odd::is_odd(certificate) {
         return Err(Flaw::NotOdd);
+    }
+    if let Some(state) = round::not_round(certificate) {
+        let state = certificate.states[state].name.clone();
+        return Err(Flaw::NotRound { state });
     }
     let limits = limits::Limits::new(certificate);
     if !limits.allow(&set.hull) {

@@ -108,6 +108,10 @@ impl<const N: usize> Target<N> {
         // From one that is too small, doubled, then halved.
         let mut high = (self.level / self.p[k][k]).sqrt();
         let mut low = high;
+        // 0 doubled stays 0.
+        if high == 0.0 {
+            return None;
+        }
         while !holds(high) {
             (low, high) = (high, 2.0 * high);
             if !high.is_finite() {
@@ -178,6 +182,9 @@ impl<const N: usize> Target<N> {
     fn near(&self, certificate: &Certificate) -> Option<([f64; N], f64)> {
         let uncertain: Vec<Interval> = certificate.uncertain.iter().map(|u| u.range).collect();
         let at = self.image(certificate, &self.centre.map(Interval::point), &uncertain);
+        if !at.iter().all(|d| d.defined) {
+            return None;
+        }
         let residual: [Interval; N] =
             std::array::from_fn(|k| at[k].value.subtract(Interval::point(self.centre[k])));
         let exact = residual.iter().all(|r| r.magnitude() == 0.0);
@@ -257,6 +264,9 @@ impl<const N: usize> Target<N> {
         depth: u32,
     ) -> bool {
         let next = self.image(certificate, around, uncertain);
+        if !next.iter().all(|d| d.defined) {
+            return false;
+        }
         let column = |k: usize| -> [Interval; N] { std::array::from_fn(|i| next[i].slopes[k]) };
         let fall: Matrix<N> = std::array::from_fn(|a| {
             std::array::from_fn(|b| {

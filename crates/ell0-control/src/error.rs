@@ -164,6 +164,18 @@ pub enum Error {
         /// What there is.
         expected: String,
     },
+    /// A disturbance of something else.
+    #[error(
+        "there is no observation or action `{}` to disturb; there are {}",
+        shown(name),
+        told(&known.join(", "))
+    )]
+    NothingToDisturb {
+        /// What was named.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
     /// A plant that does not fit together.
     #[error(
         "this plant does not fit together: {what} `{}`: {expected}",

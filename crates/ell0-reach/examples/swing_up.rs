@@ -9,7 +9,7 @@ use std::{
 
 use ell0::rng::Stream;
 use ell0_control::{
-    analysis::{Disturbance, Map, Range, equilibria, on, proved_region},
+    analysis::{Disturbance, Map, Range, Uncertain, Values, equilibria, on, proved_region},
     environment::make,
     policy::policy_from_text,
 };
@@ -37,14 +37,26 @@ fn late(basin: &Basin, map: &Map, samples: u64) -> (u64, u64) {
                 let side = |i: usize, j: usize| corners[1 << j][i] - corners[0][i];
                 let at = |i: usize| corners[0][i] + share[0] * side(i, 0) + share[1] * side(i, 1);
                 let mut x = [at(0), at(1)];
-                let mut room = Default::default();
+                let mut room = Values::default();
+                // Parameters are somewhere, or at an end; disturbances somewhere else at every step.
+                let ends = rng.uniform() < 0.5;
+                let mut anywhere = |u: &Uncertain| {
+                    let share = rng.uniform();
+                    u.range.at(if ends { share.round() } else { share })
+                };
+                let mut uncertain: Vec<f64> = map.uncertain().iter().map(&mut anywhere).collect();
                 let mut arrived = false;
                 for _ in 0..=*steps {
                     if basin.steps_at(&x) == Some(0) {
                         arrived = true;
                         break;
                     }
-                    map.step(&mut x, &mut room);
+                    let inputs = map.uncertain().iter().zip(&mut uncertain);
+                    for (u, value) in inputs.filter(|(u, _)| u.varies) {
+                        *value = anywhere(u);
+                    }
+                    map.image(&x, &uncertain, &mut room);
+                    x = [room.next[0], room.next[1]];
                 }
                 if !arrived {
                     late.fetch_add(1, Ordering::Relaxed);

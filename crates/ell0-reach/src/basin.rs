@@ -48,7 +48,7 @@ impl Basin {
         &self.cells
     }
 
-    /// Claims nothing of some leaves any more, by their numbers from left to right.
+    /// Claims nothing of some leaves any more, by their numbers from left to right, in this order.
     pub fn forget(&mut self, leaves: &[usize]) {
         fn of<const N: usize>(tree: &mut Tree<N>, leaves: &[usize]) -> (f64, u32) {
             tree.forget(leaves);

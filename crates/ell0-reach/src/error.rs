@@ -37,6 +37,22 @@ pub enum NoBasin {
         /// What there is.
         states: Vec<String>,
     },
+    /// Two ranges of the same state.
+    #[error("`{name}` has two ranges: give one")]
+    Twice {
+        /// The state.
+        name: String,
+    },
+    /// The loop does not treat x and x + p alike.
+    #[error(
+        "that the loop is the same after {period} of {state} does not follow from the form of its expressions"
+    )]
+    NotPeriodic {
+        /// The angle.
+        state: String,
+        /// Its period.
+        period: f64,
+    },
     /// A limit that allows nothing.
     #[error("the range of `{name}` goes from the least to the greatest")]
     Empty {

@@ -7,9 +7,10 @@ use crate::{
     enclosure::{Flow, Room},
     error::NoBasin,
     limits::Limits,
-    question::Question,
+    question::{Question, whole},
     shear::Shear,
     tree::Cell,
+    turns::comes_round,
 };
 
 /// Whether a box is left.
@@ -20,7 +21,7 @@ pub enum Invariance {
         /// Cells that were looked at.
         cells: u64,
     },
-    /// At the next step, from this state.
+    /// By the states that were named, at the next step from this state, for some of what is uncertain.
     Refuted(Vec<f64>),
     /// Not decided within the cells or the time that there were.
     Open,
@@ -32,7 +33,7 @@ const MOST_CELLS: u64 = 2_000_000;
 /// Cells are not divided more often.
 const DEEPEST: u32 = 48;
 
-/// Whether trajectories leave a box, given by ranges of some states; of the others it is as wide as their bounds. The pulse beats at every cell.
+/// Whether trajectories leave a box, given by finite ranges of some states; of the others it is as wide as their bounds, and that is left in the eyes of a proof, but not of a refutation. The pulse beats at every cell.
 pub fn prove_invariant(
     states: &[State],
     map: &Map,
@@ -56,50 +57,61 @@ fn prove_in<const N: usize>(
     if map.next_states().len() != N {
         return Err(NoBasin::OtherStates { states: N });
     }
+    comes_round(states, map)?;
     let periods = std::array::from_fn(|k| states[k].period);
-    let mut limits: Limits<N> = Question::region(states, stay).map(|stay| Limits {
+    let staying = |stay| Limits::<N> {
         stay,
         avoid: Vec::new(),
         periods,
-    })?;
+    };
+    let named = Question::region(states, stay)?;
+    // Of what is not named the box is as wide as the bounds; a whole turn of an angle is no limit.
+    let mut bounds = [Interval::ENTIRE; N];
+    let mut sides = [Range::symmetric(0.0); N];
     for k in 0..N {
-        let Range { low, high } = states[k].bounds;
-        let Interval {
-            low: least,
-            high: most,
-        } = limits.stay[k];
-        // A whole turn of an angle is no limit.
-        if !(periods[k].is_some() && limits.stay[k] == Interval::ENTIRE) {
-            limits.stay[k] = Interval::new(least.max(low), most.min(high));
+        let Interval { low, high } = named[k];
+        if named[k] != Interval::ENTIRE {
+            if !(low.is_finite() && high.is_finite()) {
+                // No cells reach that far.
+                return Ok(Invariance::Open);
+            }
+            sides[k] = Range::new(low, high);
+            continue;
+        }
+        sides[k] = whole(&states[k])?;
+        if periods[k].is_none() {
+            bounds[k] = Interval::new(sides[k].low, sides[k].high);
         }
     }
-    let side = |k: usize| match limits.stay[k] {
-        Interval::ENTIRE => states[k].bounds,
-        Interval { low, high } => Range { low, high },
+    let (named, bounds) = (staying(named), staying(bounds));
+    let all = Cell::<N> {
+        low: sides.map(|s| s.low),
+        high: sides.map(|s| s.high),
     };
-    let whole = Cell::<N> {
-        low: std::array::from_fn(|k| side(k).low),
-        high: std::array::from_fn(|k| side(k).high),
-    };
-    let scale: [f64; N] = std::array::from_fn(|k| side(k).width());
+    let scale = sides.map(Range::width);
     let (flow, shear) = (Flow::new(map, scale), Shear::none());
     let mut room = Room::default();
-    let (mut stack, mut cells) = (vec![(whole, 0)], 0);
+    let (mut stack, mut cells) = (vec![(all, 0)], 0);
+    let mut open = false;
     while let Some((cell, depth)) = stack.pop() {
         cells += 1;
         if cells > MOST_CELLS || !pulse() {
             return Ok(Invariance::Open);
         }
         flow.begin(&cell, &shear, &mut room.set);
-        if flow.step(&mut room.set, &mut room.steps) && limits.allow(&room.set.hull) {
+        let inside = flow.step(&mut room.set, &mut room.steps);
+        let hull = &room.set.hull;
+        if inside && named.allow(hull) && bounds.allow(hull) {
             continue;
         }
         let middle = std::array::from_fn(|k| cell.middle(k));
-        if leaves(map, &limits, &middle) {
+        if leaves(map, &named, &middle) {
             return Ok(Invariance::Refuted(middle.to_vec()));
         }
-        if depth == DEEPEST {
-            return Ok(Invariance::Open);
+        // What leaves the bounds of another state refutes nothing, but it goes where nothing was looked at.
+        if depth == DEEPEST || leaves(map, &bounds, &middle) {
+            open = true;
+            continue;
         }
         let share = |k: usize| (cell.high[k] - cell.low[k]) / scale[k];
         let axis = (0..N).fold(0, |a, b| if share(b) > share(a) { b } else { a });
@@ -107,7 +119,11 @@ fn prove_in<const N: usize>(
             stack.push((cell.half(axis, upper), depth + 1));
         }
     }
-    Ok(Invariance::Proved { cells })
+    Ok(if open {
+        Invariance::Open
+    } else {
+        Invariance::Proved { cells }
+    })
 }
 
 /// Whether the image of a state is certainly outside, with what is uncertain at its middle or at one of its ends.

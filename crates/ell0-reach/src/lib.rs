@@ -21,6 +21,7 @@ mod question;
 mod rounding;
 mod shear;
 mod tree;
+mod turns;
 
 pub use attempt::Patience;
 pub use basin::{Basin, Cells};

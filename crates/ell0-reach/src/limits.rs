@@ -88,7 +88,7 @@ fn within(of: Interval, to: Interval, period: Option<f64>) -> bool {
 fn misses(of: Interval, to: Interval, period: Option<f64>) -> bool {
     // Wider than a period, it may be anywhere; and so may what is no number.
     let width = (of.high - of.low) + (to.high - to.low);
-    if period.is_some_and(|p| !(width < p)) {
+    if period.is_some_and(|p| width >= p || width.is_nan()) {
         return false;
     }
     turns(of, to, period).iter().all(|turn| {

@@ -1,7 +1,7 @@
 //! What is asked: from where does a closed loop arrive in a set that it does not leave again?
 
 use ell0::equation::Interval;
-use ell0_control::analysis::{Claim, Map, Plant, Pulse, Range, State};
+use ell0_control::analysis::{Claim, Map, Plant, Pulse, Range, State, short};
 
 use crate::{
     basin::{Basin, Cells},
@@ -12,10 +12,28 @@ use crate::{
     prover::{Budget, Problem, Progress, prove},
     shear::Shear,
     tree::Cell,
+    turns::comes_round,
 };
 
 /// States that a proof may have.
 pub const MOST_STATES: usize = 3;
+
+/// The bounds of a state; those of an angle are its period, up to rounding, so they become a little more.
+pub(crate) fn whole(state: &State) -> Result<Range, NoBasin> {
+    let Range { low, high } = state.bounds;
+    let Some(period) = state.period else {
+        return Ok(state.bounds);
+    };
+    let short = period - (high - low);
+    if short > 1e-12 * period {
+        return Err(NoBasin::NotAround {
+            state: state.name.clone(),
+            period,
+        });
+    }
+    let more = 2.0 * short.max(0.0) + 4.0 * f64::EPSILON * period;
+    Ok(Range::new(low - more, high + more))
+}
 
 /// From where does a closed loop arrive in a set, and keep within limits on the way?
 #[derive(Clone, Copy, Debug)]
@@ -97,24 +115,12 @@ impl<'a> Question<'a> {
             return Err(NoBasin::OtherStates { states: N });
         }
         let periods: [Option<f64>; N] = std::array::from_fn(|k| self.states[k].period);
+        let sides: Vec<Range> = self.states.iter().map(whole).collect::<Result<_, _>>()?;
         let mut bounds = Cell {
-            low: std::array::from_fn(|k| self.states[k].bounds.low),
-            high: std::array::from_fn(|k| self.states[k].bounds.high),
+            low: std::array::from_fn(|k| sides[k].low),
+            high: std::array::from_fn(|k| sides[k].high),
         };
-        for (k, period) in periods.iter().enumerate() {
-            let Some(period) = period else { continue };
-            // The bounds of an angle are its period, up to rounding; so they become a little more.
-            let short = period - (bounds.high[k] - bounds.low[k]);
-            if short > 1e-12 * period {
-                return Err(NoBasin::NotAround {
-                    state: self.states[k].name.clone(),
-                    period: *period,
-                });
-            }
-            let more = 2.0 * short.max(0.0) + 4.0 * f64::EPSILON * period;
-            bounds.low[k] -= more;
-            bounds.high[k] += more;
-        }
+        comes_round(self.states, self.map)?;
         let limits = self.limits(periods)?;
         let claim = self.fitting(&limits)?;
         let symmetric = (0..N).all(|k| bounds.low[k] == -bounds.high[k] && claim.centre[k] == 0.0);
@@ -150,7 +156,10 @@ impl<'a> Question<'a> {
         given: &[(String, Range)],
     ) -> Result<[Interval; N], NoBasin> {
         let mut sides = [Interval::ENTIRE; N];
-        for (name, range) in given {
+        for (k, (name, range)) in given.iter().enumerate() {
+            if given[..k].iter().any(|(other, _)| other == name) {
+                return Err(NoBasin::Twice { name: name.clone() });
+            }
             let at = states.iter().position(|s| s.name == *name);
             let at = at.ok_or_else(|| NoBasin::NoState {
                 name: name.clone(),
@@ -172,7 +181,7 @@ impl<'a> Question<'a> {
             if hull.is_some_and(|hull| limits.allow(&hull)) {
                 return Ok(claim);
             }
-            claim.level *= 0.8;
+            claim.level = short(0.8 * claim.level, false);
             // What is smaller than the inner level may be left.
             if claim.level <= claim.inner {
                 break;

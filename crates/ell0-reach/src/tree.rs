@@ -166,7 +166,7 @@ impl<const N: usize> Tree<N> {
         }
     }
 
-    /// Leaves are open again, by their numbers from left to right.
+    /// Leaves are open again, by their numbers from left to right, in this order.
     pub fn forget(&mut self, leaves: &[usize]) {
         let mut number = 0;
         let mut stack = vec![ROOT];
@@ -175,7 +175,7 @@ impl<const N: usize> Tree<N> {
                 stack.extend([first + 1, first]);
                 continue;
             }
-            if leaves.contains(&number) {
+            if leaves.binary_search(&number).is_ok() {
                 self.nodes[at as usize].steps = OPEN;
             }
             number += 1;

@@ -2,7 +2,7 @@
 
 use ell0::rng::Stream;
 use ell0_control::{
-    analysis::{Claim, Map, Matrix, Plant, Range, on},
+    analysis::{Claim, Disturbance, Map, Matrix, Plant, Range, on},
     policy::policy_from_text,
 };
 use ell0_reach::{Basin, Budget, Invariance, NoBasin, Question, prove_invariant};
@@ -163,6 +163,31 @@ fn a_disturbance_is_borne_or_not() {
     assert!(!has(&proved(&plant, &map), [0.5, 0.0]));
 }
 
+/// An action that becomes a state as it is hands its disturbance on.
+#[test]
+fn a_disturbance_is_not_lost_in_memory() {
+    let plant = Plant::builder()
+        .state("x", Range::symmetric(1.0))
+        .state("last", Range::symmetric(1.0))
+        .action("u", Range::symmetric(1.0))
+        .next("x", "0.9*x + 0.1*last")
+        .next("last", "u")
+        .build()
+        .expect("a plant");
+    let added = Disturbance::Added {
+        to: "u".into(),
+        range: Range::symmetric(0.1),
+    };
+    let plant = plant.disturbed(&[added]).expect("a plant");
+    let policy = policy_from_text("-0.5*x", &plant.observation_names(), &plant.action_names());
+    let map = plant
+        .closed(&policy.expect("a policy"), 1.0)
+        .expect("a loop");
+    let mut room = Default::default();
+    map.image(&[0.5, 0.0], &[0.1], &mut room);
+    assert_eq!(room.next, [0.45, -0.15]);
+}
+
 #[test]
 fn limits_are_kept_on_the_way() {
     let (plant, map) = cart("-2*x - 2*v", None);
@@ -209,11 +234,45 @@ fn boxes_are_left_or_not() {
     };
     let next = map.next(&state);
     assert!(next[0].abs() > 1.0 || next[1].abs() > 1.0, "{state:?}");
-    // −1.2·x − 2.2·v: both stay where they are for |v| ≤ 0.5·… of x.
-    let (plant, map) = cart("-0.2*x - 8*v", None);
-    let slow = [("x".to_string(), range(2.0)), ("v".to_string(), range(0.1))];
-    let found = prove_invariant(plant.states(), &map, &slow, &on).expect("an answer");
-    assert!(!matches!(found, Invariance::Open), "{found:?}");
+    // x⁺ = 0.5·x + 0.4·x³ stays in ±1, but not in ±3, where nothing else is looked for.
+    let cubic = Plant::builder()
+        .state("x", range(1.0))
+        .next("x", "0.5*x + 0.4*x^3")
+        .build()
+        .expect("a plant");
+    let open = cubic.open();
+    let stay = |low, high| {
+        let stay = [("x".to_string(), Range::new(low, high))];
+        prove_invariant(cubic.states(), &open, &stay, &on).expect("an answer")
+    };
+    assert!(matches!(stay(-1.0, 1.0), Invariance::Proved { .. }));
+    assert!(matches!(stay(-0.5, 0.5), Invariance::Proved { .. }));
+    let Invariance::Refuted(state) = stay(-3.0, 3.0) else {
+        panic!("2 goes to 4.2");
+    };
+    assert!((0.5 * state[0] + 0.4 * state[0].powi(3)).abs() > 3.0);
+    assert!(matches!(stay(5.0, 6.0), Invariance::Refuted(_)));
+    assert_eq!(stay(f64::NEG_INFINITY, 1.0), Invariance::Open);
+    // v falls everywhere, but x leaves its bounds, where nothing was looked at.
+    let drifting = Plant::builder()
+        .state("x", range(1.0))
+        .state("v", range(1.0))
+        .next("x", "x + v")
+        .next("v", "0.5*v")
+        .build()
+        .expect("a plant");
+    let slow = [("v".to_string(), range(0.5))];
+    let found = prove_invariant(drifting.states(), &drifting.open(), &slow, &on);
+    assert_eq!(found, Ok(Invariance::Open));
+    // Angles come round: from 3.2 to 3.1 is a step within 3 to 3.4, on the other side of π.
+    let turning = Plant::builder()
+        .angle("a", range(std::f64::consts::PI), std::f64::consts::TAU)
+        .next("a", "a + 0.3*sin(a)")
+        .build()
+        .expect("a plant");
+    let around = [("a".to_string(), Range::new(3.0, 3.4))];
+    let found = prove_invariant(turning.states(), &turning.open(), &around, &on);
+    assert!(matches!(found, Ok(Invariance::Proved { .. })), "{found:?}");
 }
 
 #[test]
@@ -227,6 +286,13 @@ fn what_cannot_be_asked_is_said() {
     };
     let error = question.prove(budget(), &on, |_| {}).err();
     assert!(matches!(error, Some(NoBasin::NoState { .. })), "{error:?}");
+    let twice = [1.0, 2.0].map(|bound| ("v".to_string(), Range::symmetric(bound)));
+    let question = Question {
+        stay: &twice,
+        ..Question::new(&plant, &map, &disc)
+    };
+    let error = question.prove(budget(), &on, |_| {}).err();
+    assert!(matches!(error, Some(NoBasin::Twice { .. })), "{error:?}");
     let far = [vec![("x".to_string(), Range::symmetric(1.0))]];
     let question = Question {
         avoid: &far,
@@ -270,6 +336,15 @@ fn what_cannot_be_asked_is_said() {
     let open = half.open();
     let error = Question::new(&half, &open, &claim).prove(budget(), &on, |_| {});
     assert!(matches!(error.err(), Some(NoBasin::NotAround { .. })));
+    // 0.5·φ is not the same after a turn.
+    let torn = Plant::builder()
+        .angle("phi", Range::symmetric(3.0), 6.0)
+        .next("phi", "0.5*phi")
+        .build()
+        .expect("a plant");
+    let open = torn.open();
+    let error = Question::new(&torn, &open, &claim).prove(budget(), &on, |_| {});
+    assert!(matches!(error.err(), Some(NoBasin::NotPeriodic { .. })));
 }
 
 /// One and three states, angles among them.

@@ -1,7 +1,7 @@
 //! Sets hold what they say: images of points of a cell are in the set that encloses them, step after step.
 
 use ell0::rng::Stream;
-use ell0_control::analysis::{Plant, Range};
+use ell0_control::analysis::{Map, Plant, Range};
 use ell0_control::policy::policy_from_text;
 use ell0_reach::{Cell, Enclosure, Flow, Shear, Steps};
 
@@ -16,25 +16,38 @@ const LAWS: [&str; 8] = [
     "tanh(5*x)*tanh(-3*v) - sin(7*x + v)",
 ];
 
+/// A loop with a parameter that is known, or lies in a range.
+fn closed(law: &str, g: Option<f64>) -> Map {
+    let plant = Plant::builder()
+        .state("x", Range::symmetric(3.0))
+        .state("v", Range::symmetric(3.0))
+        .action("u", Range::symmetric(1.5));
+    let (plant, g) = match g {
+        Some(g) => (plant, g.to_string()),
+        None => (plant.parameter("g", Range::new(0.9, 1.1)), "g".into()),
+    };
+    let faster = format!("v + 0.2*u - 0.1*{g}*sin(x)");
+    let plant = plant
+        .assign_within("faster", faster, Range::symmetric(2.0))
+        .next("x", "x + 0.2*faster")
+        .next("v", "faster")
+        .build()
+        .expect("a plant");
+    let policy = policy_from_text(law, &plant.observation_names(), &plant.action_names());
+    let policy = policy.expect("a policy");
+    plant.closed(&policy, 1.0).expect("a loop")
+}
+
 #[test]
 fn every_image_is_in_the_set() {
     for law in LAWS {
-        let plant = Plant::builder()
-            .state("x", Range::symmetric(3.0))
-            .state("v", Range::symmetric(3.0))
-            .parameter("g", Range::new(0.9, 1.1))
-            .action("u", Range::symmetric(1.5))
-            .assign_within("faster", "v + 0.2*u - 0.1*g*sin(x)", Range::symmetric(2.0))
-            .next("x", "x + 0.2*faster")
-            .next("v", "faster")
-            .build()
-            .expect("a plant");
-        let policy = policy_from_text(law, &plant.observation_names(), &plant.action_names());
-        let policy = policy.expect("a policy");
-        let map = plant.closed(&policy, 1.0).expect("a loop");
+        let map = closed(law, None);
+        // Parameters at both ends of their range and in between.
+        let known = [0.9, 0.97, 1.1].map(|g| closed(law, Some(g)));
         let shear = Shear::new([[0.0, 0.3], [0.0, 0.0]], &[Some(6.0), None]);
         let flow = Flow::new(&map, [6.0, 6.0]);
         let mut rng = Stream::new(11).at(0);
+        let mut numbers = Default::default();
         for _ in 0..300 {
             let size = [0.5f64, 0.1, 0.01, 1e-6][(rng.uniform() * 4.0) as usize];
             let low = [4.0 * rng.uniform() - 2.0, 4.0 * rng.uniform() - 2.0];
@@ -42,17 +55,18 @@ fn every_image_is_in_the_set() {
                 low,
                 high: [low[0] + size * rng.uniform(), low[1] + size * rng.uniform()],
             };
-            // The set, step by step, and points with the parameter in its middle.
+            // The set, step by step, and points.
             let (mut set, mut room) = (Enclosure::new(), Steps::default());
             flow.begin(&cell, &shear, &mut set);
-            let mut points: Vec<[f64; 2]> = (0..30)
-                .map(|_| {
+            let mut points: Vec<(&Map, [f64; 2])> = (0..30)
+                .map(|point| {
                     let at = |k: usize, s: f64| cell.low[k] + (cell.high[k] - cell.low[k]) * s;
-                    shear.to_point(&[at(0, rng.uniform().round()), at(1, rng.uniform())])
+                    let y = [at(0, rng.uniform().round()), at(1, rng.uniform())];
+                    (&known[point % 3], shear.to_point(&y))
                 })
                 .collect();
             for step in 0..12 {
-                for x in &points {
+                for (_, x) in &points {
                     for k in 0..2 {
                         // Points are rounded, too.
                         let slack = 1e-12;
@@ -72,7 +86,9 @@ fn every_image_is_in_the_set() {
                 if !flow.step(&mut set, &mut room) {
                     break;
                 }
-                points.iter_mut().for_each(|x| flow.guess(x, &mut room));
+                for (map, x) in &mut points {
+                    map.step(x, &mut numbers);
+                }
             }
         }
     }

@@ -76,8 +76,9 @@ mod worlds;
 pub use analyze::{
     Analysis, AnalyzeSettings, Analyzed, BasinReport, EquilibriumReport, FieldAnalysis,
     FieldEquilibriumReport, Findings, FixedPointReport, LawAnalysis, LimitsReport, LoopAnalysis,
-    ParameterReport, ProofSettings, Recording, RegionReport, ReturnReport, Subject, TermReport,
-    UncertainReport, ValidityReport, analyze_field, analyze_law, analyze_loop, analyze_policy,
+    ParameterReport, ProofSettings, Recording, RegionEnding, RegionReport, ReturnReport, Subject,
+    TermReport, UncertainReport, ValidityReport, analyze_field, analyze_law, analyze_loop,
+    analyze_policy,
 };
 pub use data::{DataSettings, Kind, Source};
 pub use error::{Error, Result};
@@ -102,7 +103,7 @@ pub use network::{
 pub use observer::{Event, Observer, Silent, Timed};
 pub use out_file::OutFile;
 pub use report::{
-    COMMAND, FILE as PAGE, Page, Run, Section, compare, is_page, write as write_page,
+    COMMAND, FILE as PAGE, Page, Run, Section, at_most, compare, is_page, write as write_page,
 };
 pub use score::{Score, ScoreSettings, Scores};
 pub use simulate::{SimulateSettings, trajectory_table};

@@ -10,7 +10,7 @@ use ell0::equation::{Dynamics, Model};
 use ell0_control::analysis::{Ending, ProvedSet, Range, Reach, Stability};
 use ell0_run::{
     AnalyzeSettings, FieldAnalysis, Findings, LawAnalysis, LoopAnalysis, Place, ProofSettings,
-    RegionReport, Subject, TermReport,
+    RegionEnding, RegionReport, Subject, TermReport, at_most,
 };
 
 use crate::{
@@ -121,7 +121,7 @@ impl Analyze {
             stay: ranges(&self.stay),
             avoid: avoid.map(|b| ranges(std::slice::from_ref(b))).collect(),
         };
-        proof.check().map_err(|e| usage(&e.to_string()))?;
+        proof.check().map_err(|e| usage(e.to_string()))?;
         Ok(AnalyzeSettings {
             proof,
             environment: self.environment.clone(),
@@ -254,8 +254,12 @@ fn print_basin(out: &mut impl Write, found: &LoopAnalysis) -> anyhow::Result<()>
     if let Some(basin) = &found.proved_basin {
         writeln!(
             out,
-            "\nProved: every trajectory from {:.1} % of the state space reaches dᵀPd ≤ {:.4} within {} steps",
-            100.0 * basin.share,
+            "\nProved: every trajectory from {} % of {} reaches dᵀPd ≤ {} within {} steps",
+            at_most(100.0 * basin.share, 1),
+            match found.environment {
+                Some(_) => "the state space",
+                None => "the bounds",
+            },
             basin.level,
             basin.steps
         )?;
@@ -302,8 +306,12 @@ fn print_basin(out: &mut impl Write, found: &LoopAnalysis) -> anyhow::Result<()>
             )?,
             (_, Some(state)) => writeln!(
                 out,
-                "\nNot every trajectory stays with {text}: from ({}) the next state is outside",
-                list(state)
+                "\nNot every trajectory stays with {text}: from ({}) the next state is outside{}",
+                list(state),
+                match found.is_uncertain() {
+                    true => ", for some of what is uncertain",
+                    false => "",
+                }
             )?,
             _ => writeln!(
                 out,
@@ -349,17 +357,19 @@ fn print_region(
     r: &RegionReport,
     found: &LoopAnalysis,
 ) -> anyhow::Result<()> {
-    match r.inner_level > 0.0 {
-        true => writeln!(
+    let begins = format!("\nProved: every trajectory from within dᵀPd ≤ {}", r.level);
+    match r.ending(found.is_uncertain()) {
+        RegionEnding::Inner => writeln!(
             out,
-            "\nProved: every trajectory from within dᵀPd ≤ {:.4} stays there, and comes to dᵀPd ≤ {:.4} to stay",
-            r.level, r.inner_level
+            "{begins} stays there, and comes to dᵀPd ≤ {} to stay",
+            r.inner_level
         )?,
-        false => writeln!(
+        RegionEnding::Near => writeln!(
             out,
-            "\nProved: every trajectory from within dᵀPd ≤ {:.4} goes to the equilibrium",
-            r.level
+            "{begins} stays there, and comes to within {:.1e} of the equilibrium, which moves with what is uncertain",
+            r.inner_radius
         )?,
+        RegionEnding::There => writeln!(out, "{begins} goes to the equilibrium")?,
     }
     let rows: Vec<String> = r.p.rows().iter().map(|row| list(row)).collect();
     writeln!(out, "  P = [{}]", rows.join("; "))?;
@@ -380,7 +390,7 @@ fn print_region(
             "  of the exact map; the environment itself rounds observations to single precision (--rounding)"
         )?;
     }
-    if r.inner_radius > 0.0 {
+    if r.inner_radius > 0.0 && !found.is_uncertain() {
         writeln!(
             out,
             "  up to a distance of {:.1e}, where the rounding of the equilibrium leaves it open",

@@ -36,7 +36,7 @@ pub use plant::{
 };
 pub use proof::{Claim, Verdict, prove};
 pub use pulse::{Pulse, on};
-pub use region::{Basin, ProvedRegion, proved_region};
+pub use region::{Basin, ProvedRegion, proved_region, short};
 pub use robustness::{ParameterRange, Robustness, TermEffect, spread};
 pub use value::{Complex, Matrix, Range, Stability};
 

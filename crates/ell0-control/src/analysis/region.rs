@@ -89,6 +89,18 @@ fn volume(p: &[Vec<f64>], level: f64) -> f64 {
     ball * level.powf(0.5 * n as f64) / root
 }
 
+/// The number of four significant digits at or below a positive number, or at or above: what is printed is what is proved.
+pub fn short(value: f64, above: bool) -> f64 {
+    let exponent = value.log10().floor() - 3.0;
+    let digits = value / 10f64.powf(exponent);
+    let digits = if above { digits.ceil() } else { digits.floor() };
+    // By way of text, so that it has no more digits than these.
+    match format!("{digits}e{exponent}").parse() {
+        Ok(short) if f64::is_normal(short) => short,
+        _ => value,
+    }
+}
+
 /// The samples that a level is judged by: offsets from the equilibrium and where they go.
 struct Samples {
     offsets: Vec<(Vec<f64>, Vec<f64>)>,
@@ -274,8 +286,8 @@ fn largest_level(
         let claim = Claim {
             centre: equilibrium.state.clone(),
             p: Matrix::from_rows(p.clone()),
-            level: share * sampled_level,
-            inner: inner * share * sampled_level,
+            level: short(share * sampled_level, false),
+            inner: short(inner * share * sampled_level, true),
         };
         match prove(map, &claim, left, pulse) {
             Verdict::Proved {
@@ -300,7 +312,7 @@ fn largest_level(
             Verdict::Open(why) => {
                 reason = why;
                 // All levels together must not take forever.
-                left = left.saturating_sub(MOST_BOXES / 8);
+                left -= left / 4;
             }
             Verdict::Refuted(_) => {}
         }

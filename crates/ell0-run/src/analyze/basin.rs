@@ -251,7 +251,9 @@ impl ProofSettings {
         task.end()?;
         let mut basin = match found {
             Ok(basin) => basin,
-            Err(error @ (NoBasin::NoState { .. } | NoBasin::Empty { .. })) => {
+            Err(
+                error @ (NoBasin::NoState { .. } | NoBasin::Empty { .. } | NoBasin::Twice { .. }),
+            ) => {
                 return Err(limits_error(error));
             }
             Err(error) => return Ok(Err(error.to_string())),
@@ -297,7 +299,9 @@ fn limits_error(error: NoBasin) -> Error {
     Error::Setting {
         name: "limits",
         value: match &error {
-            NoBasin::NoState { name, .. } | NoBasin::Empty { name } => name.clone(),
+            NoBasin::NoState { name, .. } | NoBasin::Empty { name } | NoBasin::Twice { name } => {
+                name.clone()
+            }
             _ => "a box".into(),
         },
         expected: error.to_string(),

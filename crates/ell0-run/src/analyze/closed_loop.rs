@@ -78,6 +78,14 @@ pub struct LoopAnalysis {
     pub seconds: f64,
 }
 
+impl LoopAnalysis {
+    /// Whether proofs are of more than one loop.
+    #[must_use]
+    pub fn is_uncertain(&self) -> bool {
+        self.rounding || !self.uncertain.is_empty()
+    }
+}
+
 /// A state that the loop does not leave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -130,7 +138,7 @@ impl From<Return> for ReturnReport {
     }
 }
 
-/// Where stability is proved: every trajectory from within dᵀPd ≤ level goes to the equilibrium.
+/// Where stability is proved: no trajectory from within dᵀPd ≤ level leaves it, and where they [end](Self::ending).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RegionReport {
@@ -150,10 +158,35 @@ pub struct RegionReport {
     pub boxes: u64,
     /// Half the width of the smallest, relative to the whole set.
     pub smallest_box: f64,
-    /// Distance from the equilibrium within which its rounding leaves the question open.
+    /// Distance from the equilibrium within which its rounding, and what is uncertain, leave the question open.
     pub inner_radius: f64,
     /// The level that samples would have allowed.
     pub sampled_level: f64,
+}
+
+/// Where trajectories from a proved region end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegionEnding {
+    /// In the equilibrium; at most its rounding leaves open how near.
+    There,
+    /// Within the inner radius: what is uncertain moves the equilibrium.
+    Near,
+    /// In the inner level.
+    Inner,
+}
+
+impl RegionReport {
+    /// Where trajectories end, of a loop with something uncertain or not.
+    #[must_use]
+    pub fn ending(&self, uncertain: bool) -> RegionEnding {
+        if self.inner_level > 0.0 {
+            RegionEnding::Inner
+        } else if uncertain && self.inner_radius > 0.0 {
+            RegionEnding::Near
+        } else {
+            RegionEnding::There
+        }
+    }
 }
 
 impl From<&ProvedRegion> for RegionReport {

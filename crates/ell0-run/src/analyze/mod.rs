@@ -25,8 +25,8 @@ use serde::{Deserialize, Serialize};
 
 pub use basin::{BasinReport, LimitsReport, ProofSettings, UncertainReport};
 pub use closed_loop::{
-    EquilibriumReport, LoopAnalysis, ParameterReport, RegionReport, ReturnReport, TermReport,
-    analyze_loop,
+    EquilibriumReport, LoopAnalysis, ParameterReport, RegionEnding, RegionReport, ReturnReport,
+    TermReport, analyze_loop,
 };
 pub use field::{FieldAnalysis, FieldEquilibriumReport, analyze_field};
 pub use law::{FixedPointReport, LawAnalysis, Recording, ValidityReport, analyze_law};

@@ -6,12 +6,13 @@ use ell0_control::analysis::{Ending, Matrix, ProvedSet, Range, Reach, Stability}
 use ell0_plot::{Axis, Chart, Figure, Series};
 
 use super::{
-    Analysis, FieldAnalysis, Findings, LawAnalysis, LoopAnalysis, RegionReport, TermReport,
+    Analysis, FieldAnalysis, Findings, LawAnalysis, LoopAnalysis, RegionEnding, RegionReport,
+    TermReport,
 };
 use crate::{
     error::Result,
     files,
-    report::{Page, Section, number, plain},
+    report::{Page, Section, at_most, number, plain},
 };
 
 fn list(values: &[f64]) -> String {
@@ -128,7 +129,10 @@ impl LoopAnalysis {
             sections.push(Section::new("Margins").table(&["", ""], &facts));
         }
         if let Some(region) = &self.proved_region {
-            sections.push(region.section(self.environment.is_some() && !self.rounding));
+            sections.push(region.section(
+                self.environment.is_some() && !self.rounding,
+                self.is_uncertain(),
+            ));
         } else if let Some(reason) = &self.not_proved {
             let text = format!("No region could be proved: {reason}.");
             sections.push(Section::new("Proved region of attraction").text(&text));
@@ -151,9 +155,9 @@ impl LoopAnalysis {
             return Some(Section::new(title).text(&text));
         };
         let text = format!(
-            "Every trajectory from {:.2} % of the state space reaches the ellipse dᵀPd ≤ {} within {} steps, and stays in it.",
-            100.0 * basin.share,
-            number(Some(basin.level), 4),
+            "Every trajectory from {} % of the state space reaches the ellipse dᵀPd ≤ {} within {} steps, and stays in it.",
+            at_most(100.0 * basin.share, 2),
+            basin.level,
             basin.steps
         );
         let mut facts = Vec::new();
@@ -375,9 +379,9 @@ fn proved_section(set: &ProvedSet) -> Section {
 }
 
 impl RegionReport {
-    fn section(&self, exact: bool) -> Section {
+    fn section(&self, exact: bool, uncertain: bool) -> Section {
         let mut rows = vec![
-            fact("level", number(Some(self.level), 5)),
+            fact("level", self.level.to_string()),
             fact("reaches ±", list(&self.reach)),
             fact("volume", number(Some(self.volume), 4)),
             fact("boxes", self.boxes.to_string()),
@@ -396,12 +400,20 @@ impl RegionReport {
             let rows: Vec<String> = p.rows().iter().map(|row| list(row)).collect();
             rows.join("; ")
         };
-        let text = if self.inner_level > 0.0 {
-            rows.push(fact("inner level", number(Some(self.inner_level), 5)));
-            "Every trajectory that begins where dᵀPd is at most the level stays there, comes to where it is at most the inner level, and stays there: proved by interval branch and bound over the exact closed form. Disturbances may keep it from the equilibrium itself."
-        } else {
-            "Every trajectory that begins where dᵀPd is at most the level stays there and goes to the equilibrium: proved by interval branch and bound over the exact closed form."
+        let text = match self.ending(uncertain) {
+            RegionEnding::Inner => {
+                "Every trajectory that begins where dᵀPd is at most the level stays there, comes to where it is at most the inner level, and stays there: proved by interval branch and bound over the exact closed form. Disturbances may keep it from the equilibrium itself."
+            }
+            RegionEnding::Near => {
+                "Every trajectory that begins where dᵀPd is at most the level stays there and comes to within the distance below of the equilibrium, which moves with what is uncertain: proved by interval branch and bound over the exact closed form."
+            }
+            RegionEnding::There => {
+                "Every trajectory that begins where dᵀPd is at most the level stays there and goes to the equilibrium: proved by interval branch and bound over the exact closed form."
+            }
         };
+        if self.inner_level > 0.0 {
+            rows.push(fact("inner level", self.inner_level.to_string()));
+        }
         let mut section = Section::new("Proved region of attraction")
             .text(text)
             .code(&format!("P = [{}]", matrix(&self.p)))
@@ -410,7 +422,7 @@ impl RegionReport {
         if exact {
             section = section.note("The proof is of the exact map; the environment itself rounds observations to single precision.");
         }
-        if self.inner_radius > 0.0 {
+        if self.inner_radius > 0.0 && !uncertain {
             section = section.note("Close to the equilibrium the rounding of its own coordinates leaves the question open.");
         }
         section

@@ -12,7 +12,18 @@ const STEPS: usize = 200;
 
 /// How dense the colour is where trajectories are proved to arrive at once, where they are last, and where that is only simulated.
 const PROVED: (f64, f64) = (0.75, 0.3);
-const SIMULATED: f64 = 0.12;
+const SIMULATED: f64 = 0.35;
+
+/// Points along each side of a cell of the picture at which it is asked what is proved.
+const LOOKS: usize = 4;
+
+/// What is proved of a cell of the picture.
+struct Part {
+    /// The share of it.
+    proved: f64,
+    /// How dense the colour is.
+    density: f64,
+}
 
 /// What is proved of a loop.
 pub struct Proved<'a> {
@@ -52,31 +63,48 @@ pub fn figure(
             y_low + size.1 * ((cell % n) as f64 + 0.5),
         )
     };
-    let steps_at = |cell: usize| {
-        let (x, y) = middle(cell);
+    // How dense the colour is at a point: what is proved may be thinner than a cell of the picture.
+    let density_at = |x: f64, y: f64| {
         let mut state = vec![0.0; plant.states().len()];
         state[0] = x;
         if state.len() > 1 {
             state[1] = y;
         }
-        proved.basin?.steps_at(&state)
+        let all = proved.basin?;
+        let share = f64::from(all.steps_at(&state)?) / f64::from(all.steps.max(1));
+        Some(PROVED.0 + (PROVED.1 - PROVED.0) * share)
     };
-    let steps: Vec<Option<u32>> = (0..basin.ends.len()).map(steps_at).collect();
-    if let Some(all) = proved.basin {
-        let cells = steps.iter().enumerate().filter_map(|(cell, steps)| {
-            let share = f64::from((*steps)?) / f64::from(all.steps.max(1));
+    let offset = |k: usize| (k as f64 + 0.5) / LOOKS as f64 - 0.5;
+    let parts: Vec<Part> = (0..basin.ends.len())
+        .map(|cell| {
             let (x, y) = middle(cell);
-            Some((x, y, PROVED.0 + (PROVED.1 - PROVED.0) * share))
+            let looks = (0..LOOKS * LOOKS).filter_map(|look| {
+                let (i, j) = (look % LOOKS, look / LOOKS);
+                density_at(x + size.0 * offset(i), y + size.1 * offset(j))
+            });
+            let (number, sum) = looks.fold((0, 0.0), |(n, sum), density| (n + 1, sum + density));
+            let all = (LOOKS * LOOKS) as f64;
+            Part {
+                proved: f64::from(number) / all,
+                density: sum / all,
+            }
+        })
+        .collect();
+    if let Some(all) = proved.basin {
+        let cells = parts.iter().enumerate().filter(|(_, p)| p.proved > 0.0);
+        let cells = cells.map(|(cell, part)| {
+            let (x, y) = middle(cell);
+            (x, y, part.density)
         });
         let name = format!("proved, within {} steps (darker: sooner)", all.steps);
         chart = chart.with(Series::cells(&name, size, cells));
     }
     for (k, e) in equilibria.iter().enumerate().filter(|e| e.1.is_stable()) {
-        let cells = basin.ends.iter().zip(&steps).enumerate();
-        let cells = cells.filter(|(_, (end, steps))| **end == Some(k) && steps.is_none());
-        let cells = cells.map(|(cell, _)| {
+        let cells = basin.ends.iter().zip(&parts).enumerate();
+        let cells = cells.filter(|(_, (end, part))| **end == Some(k) && part.proved < 1.0);
+        let cells = cells.map(|(cell, (_, part))| {
             let (x, y) = middle(cell);
-            (x, y, SIMULATED)
+            (x, y, SIMULATED * (1.0 - part.proved))
         });
         let state: Vec<String> = e.state.iter().map(|v| format!("{v:.2}")).collect();
         chart = chart.with(Series::cells(

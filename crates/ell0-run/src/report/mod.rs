@@ -174,6 +174,13 @@ pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
     }
 }
 
+/// A number with so many digits after the point, rounded downwards: what is claimed is not more than what is.
+#[must_use]
+pub fn at_most(value: f64, digits: usize) -> String {
+    let unit = 10f64.powi(digits as i32);
+    format!("{:.digits$}", (value * unit).floor() / unit)
+}
+
 /// A value for a table, or a dash.
 pub(crate) fn plain(value: Option<impl ToString>) -> String {
     value.map_or("–".into(), |v| v.to_string())

@@ -92,7 +92,9 @@ impl Interval {
         if low.is_nan() || high.is_nan() {
             return Interval::ENTIRE;
         }
-        let slack = |x: f64| x.abs() * ulps * f64::EPSILON;
+        let slack = |x: f64| x.abs() * (ulps * f64::EPSILON);
+        // What overflows is larger than every number, but by how much is not known.
+        let (low, high) = (low.min(f64::MAX), high.max(f64::MIN));
         Interval {
             low: (low - slack(low)).next_down(),
             high: (high + slack(high)).next_up(),
@@ -225,7 +227,13 @@ impl Arithmetic for Interval {
         if self.low < 0.0 {
             return Interval::ENTIRE;
         }
-        let wide = self.growing(|x| x.powf(exponent));
+        // The exponent is often a difference, and rounded: that changes x^e by e·ε·ln x of itself.
+        let bend = |x: f64| match x.ln().abs() * exponent.max(1.0) {
+            bend if bend.is_finite() => bend,
+            _ => 0.0,
+        };
+        let ulps = FUNCTION_ULPS + bend(self.low).max(bend(self.high));
+        let wide = Interval::widened(self.low.powf(exponent), self.high.powf(exponent), ulps);
         Interval {
             low: wide.low.max(0.0),
             high: wide.high,
@@ -333,6 +341,18 @@ mod tests {
             let (range, value) = (slope.value(&variables), slope.evaluate_row(&point));
             prop_assert!(range.contains(value), "{range:?} {value}");
         }
+    }
+
+    #[test]
+    fn what_overflows_is_any_large_number() {
+        let cube = Interval::new(1e103, 1.1e103).power(3.0);
+        assert!(cube.low.is_finite() && cube.high == f64::INFINITY);
+        let ten = cube.multiply(Interval::point(1e-308));
+        assert!(ten.low <= 10.0 && ten.high >= 13.31, "{ten:?}");
+        let less = Interval::new(-1.1e103, -1e103).power(3.0);
+        assert!(less.high.is_finite() && less.low == f64::NEG_INFINITY);
+        let exp = Interval::new(800.0, 900.0).call(Function::Exp);
+        assert!(exp.low.is_finite() && exp.high == f64::INFINITY);
     }
 
     #[test]

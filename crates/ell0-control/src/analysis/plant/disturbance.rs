@@ -5,7 +5,7 @@ use ell0::{
     features::Function,
 };
 
-use super::{Plant, Range, Uncertain};
+use super::{Plant, Range, Uncertain, Value};
 use crate::error::{Error, Result};
 
 /// Half a unit in the last place of single precision, relative to the number, and of the smallest numbers.
@@ -38,17 +38,18 @@ impl Plant {
         Ok(self)
     }
 
+    fn is_known(&self, name: &str) -> bool {
+        self.states.iter().any(|s| s.name == name)
+            || self.uncertain.iter().any(|u| u.name == name)
+            || self.actions.iter().any(|a| a.name == name)
+            || self.steps.iter().any(|s| s.name == name)
+    }
+
     /// A new uncertain input after those that there are; its variable.
     fn insert(&mut self, what: &str, range: Range) -> Result<Node> {
         let at = self.states.len() + self.uncertain.len();
         let mut name = format!("{what}_error");
-        let known = |name: &String| {
-            self.states.iter().any(|s| s.name == *name)
-                || self.uncertain.iter().any(|u| u.name == *name)
-                || self.actions.iter().any(|a| a.name == *name)
-                || self.steps.iter().any(|s| s.name == *name)
-        };
-        while known(&name) {
+        while self.is_known(&name) {
             name.push('_');
         }
         if !(range.low.is_finite() && range.high.is_finite() && range.low <= range.high) {
@@ -106,6 +107,7 @@ impl Plant {
                         }
                     });
                 }
+                self.pass_on(action, disturbed, to);
                 Ok(())
             }
             (Some(_), Some(_)) => Err(Error::Plant {
@@ -116,13 +118,36 @@ impl Plant {
             (None, None) => {
                 let mut names = self.observation_names();
                 names.extend(self.action_names());
-                Err(Error::Mismatch {
-                    what: "observation or action",
+                Err(Error::NothingToDisturb {
                     name: to.into(),
-                    expected: names.join(", "),
+                    known: names,
                 })
             }
         }
+    }
+
+    /// Next states that are the action itself become what it is disturbed to.
+    fn pass_on(&mut self, action: usize, disturbed: Node, to: &str) {
+        if !self.next.contains(&action) {
+            return;
+        }
+        let mut name = format!("disturbed_{to}");
+        while self.is_known(&name) {
+            name.push('_');
+        }
+        let inputs = self.states.len() + self.uncertain.len() + self.actions.len();
+        let value = inputs + self.steps.len();
+        self.steps.push(Value {
+            name,
+            law: disturbed,
+            range: None,
+        });
+        let passed = |k: &mut usize| {
+            if *k == action {
+                *k = value;
+            }
+        };
+        self.next.iter_mut().for_each(passed);
     }
 
     /// o becomes o + e·(2⁻²⁴·|o| + 2⁻¹⁵⁰) with |e| ≤ 1.
