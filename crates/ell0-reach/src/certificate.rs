@@ -1,7 +1,7 @@
 //! A proof as text, for whoever doubts the prover.
 //!
 //! The head says what is claimed: states with their boxes and periods, what is uncertain, the map as expressions, the target, the limits. The cells follow in the order in which the box is divided: a number is the axis along which a cell is divided into the lower and the upper
-//! half, `.` is a cell of which nothing is claimed, and `k/n` one whose every image after k steps is in cells that claim fewer than n − k steps more, or in the target. The last line is a sum over all before it.
+//! half, `.` is a cell of which nothing is claimed, and `k/n` one whose every image after k steps is in cells that claim at most n − k steps, or in the target. The last line is a sum over all before it.
 
 use std::fmt::Write;
 
