@@ -370,3 +370,31 @@ def test_a_policy_is_analysed_where_the_world_is_known(tmp_path):
     assert policy.shared_law is not None and "\n" not in policy.equation
     with pytest.raises(ValueError, match="not known in closed form"):
         policy.analyze(Mass)
+
+
+def test_proofs_hold_for_what_is_uncertain(tmp_path):
+    settings = {"episodes": 1, "worlds": 1, "progress": False}
+    policy = ell0.train(PENDULUM, "polynomial(1)", **settings).policy
+    found = policy.analyze(
+        folder=tmp_path / "page",
+        prove_seconds=0.5,
+        uncertain={"g": (9.79, 9.83)},
+        disturb={"torque": (-0.01, 0.01)},
+        rounding=True,
+        stay={"theta_dot": (-8, 8)},
+        avoid=[{"theta": (1, 1.2), "theta_dot": (0, 1)}],
+        progress=False,
+    )
+    named = [(u["name"], u["varies"]) for u in found["uncertain"]]
+    assert named == [("g", False), ("torque_error", True)] and found["rounding"]
+    # The pendulum's speed is limited, whatever the law.
+    assert found["limits"]["invariant"] is True
+    for wrong, sentence in [
+        ({"uncertain": {"q": (1, 2)}}, "g, mass and length"),
+        ({"uncertain": {"g": (2, 1)}}, "the least comes first"),
+        ({"disturb": {"speed": (-1, 1)}}, "there is no observation or action"),
+        ({"stay": {"speed": (-1, 1)}}, "there is no state"),
+        ({"prove_seconds": -1}, "0 to 86400"),
+    ]:
+        with pytest.raises(ValueError, match=sentence):
+            policy.analyze(progress=False, **wrong)

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Boxes that are looked at in each of the parts, at most.
-const MOST_BOXES: usize = 400_000;
+const MOST_BOXES: usize = 100_000;
 
 /// Divisions before the parts are looked at side by side.
 const PARTS: usize = 8;
@@ -320,6 +320,10 @@ impl<const N: usize> Target<N> {
             }
             match self.change(certificate, &sides, &mut room) {
                 None => {}
+                // What rises somewhere need not be divided for long.
+                Some(_) if self.rises(certificate, &sides.middle(), inner, &mut room) => {
+                    return false;
+                }
                 Some(axis) => stack.extend(sides.halves(axis)),
             }
         }
@@ -333,6 +337,59 @@ impl<const N: usize> Target<N> {
         sides: &Sides<N>,
         room: &mut Room<Form>,
     ) -> Option<usize> {
+        let Fall {
+            before,
+            change,
+            after,
+        } = self.fall(certificate, sides, room);
+        if before.range.low > self.level {
+            return None;
+        }
+        if change.range.high < 0.0 && change.error.is_finite() {
+            return None;
+        }
+        if self.inner > 0.0 && after.range.high <= self.inner && after.error.is_finite() {
+            return None;
+        }
+        // Across what it changes with most, or across the longest side if it bends more than that.
+        let axes = N + sides.uncertain.len();
+        let steepest = |a: usize, b: usize| {
+            if change.slopes[b].abs() > change.slopes[a].abs() {
+                b
+            } else {
+                a
+            }
+        };
+        let axis = (0..axes.min(SYMBOLS)).fold(0, steepest);
+        if change.slopes[axis].abs() > 0.3 * change.error {
+            return Some(axis);
+        }
+        let share = |k: usize| (sides.states[k].high - sides.states[k].low) / self.reach[k];
+        Some((0..N).fold(0, |a, b| if share(b) > share(a) { b } else { a }))
+    }
+
+    /// Whether dᵀPd certainly rises at a point of the set that is not near its centre.
+    fn rises(
+        &self,
+        certificate: &Certificate,
+        point: &Sides<N>,
+        inner: &[f64; N],
+        room: &mut Room<Form>,
+    ) -> bool {
+        let near = self.inner == 0.0 && (0..N).all(|k| point.states[k].magnitude() <= inner[k]);
+        let Fall {
+            before,
+            change,
+            after,
+        } = self.fall(certificate, point, room);
+        !near
+            && before.range.high <= self.level
+            && change.range.low > 0.0
+            && after.range.low > self.inner
+    }
+
+    /// dᵀPd on a box and at the next step.
+    fn fall(&self, certificate: &Certificate, sides: &Sides<N>, room: &mut Room<Form>) -> Fall {
         let symbol = |side: Interval, k: usize| {
             let mut form = Form::between(side.low, side.high);
             if k < SYMBOLS {
@@ -355,9 +412,6 @@ impl<const N: usize> Target<N> {
             }
             total
         };
-        if times(&d, &d).range.low > self.level {
-            return None;
-        }
         let states: [Form; N] = std::array::from_fn(|k| d[k].add(Form::number(self.centre[k])));
         let mut next = next_of(certificate, &states, &uncertain, room);
         let e: [Form; N] = std::array::from_fn(|k| {
@@ -368,30 +422,19 @@ impl<const N: usize> Target<N> {
         let minus = Form::number(-1.0);
         let less = std::array::from_fn(|k| e[k].add(minus.multiply(d[k])));
         let more = std::array::from_fn(|k| e[k].add(d[k]));
-        let change = times(&less, &more);
-        if change.range.high < 0.0 && change.error.is_finite() {
-            return None;
+        Fall {
+            before: times(&d, &d),
+            change: times(&less, &more),
+            after: times(&e, &e),
         }
-        let after = times(&e, &e);
-        if self.inner > 0.0 && after.range.high <= self.inner && after.error.is_finite() {
-            return None;
-        }
-        // Across what it changes with most, or across the longest side if it bends more than that.
-        let axes = N + sides.uncertain.len();
-        let steepest = |a: usize, b: usize| {
-            if change.slopes[b].abs() > change.slopes[a].abs() {
-                b
-            } else {
-                a
-            }
-        };
-        let axis = (0..axes.min(SYMBOLS)).fold(0, steepest);
-        if change.slopes[axis].abs() > 0.3 * change.error {
-            return Some(axis);
-        }
-        let share = |k: usize| (sides.states[k].high - sides.states[k].low) / self.reach[k];
-        Some((0..N).fold(0, |a, b| if share(b) > share(a) { b } else { a }))
     }
+}
+
+/// dᵀPd, by how much it is more at the next step, and it there.
+struct Fall {
+    before: Form,
+    change: Form,
+    after: Form,
 }
 
 /// A box of offsets from the centre and of what is uncertain.
@@ -402,6 +445,15 @@ struct Sides<const N: usize> {
 }
 
 impl<const N: usize> Sides<N> {
+    /// The point in its middle.
+    fn middle(&self) -> Self {
+        let middle = |side: &Interval| Interval::point(side.low + 0.5 * (side.high - side.low));
+        Sides {
+            states: self.states.each_ref().map(middle),
+            uncertain: self.uncertain.iter().map(middle).collect(),
+        }
+    }
+
     /// Its halves along an axis, which share an edge to the bit.
     fn halves(self, axis: usize) -> [Self; 2] {
         let mut halves = [self.clone(), self];

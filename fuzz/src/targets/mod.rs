@@ -1,5 +1,6 @@
 //! What is fuzzed: a file for each parser.
 
+mod certificate;
 mod checkpoint;
 mod config;
 mod csv;
@@ -39,7 +40,7 @@ pub trait Target {
 type Make = fn(&Path) -> anyhow::Result<Box<dyn Target>>;
 
 /// All targets by their names.
-const ALL: [(&str, Make); 15] = [
+const ALL: [(&str, Make); 16] = [
     ("csv", |_| Ok(Box::new(csv::Csv::new()?))),
     ("gz", |_| Ok(Box::new(gz::Gz::new()?))),
     ("parquet", |_| Ok(Box::new(parquet::Parquet::new()?))),
@@ -58,6 +59,7 @@ const ALL: [(&str, Make); 15] = [
     ("expression", |_| Ok(Box::new(expression::TARGET))),
     ("environment", |_| Ok(Box::new(environment::TARGET))),
     ("policy", |_| Ok(Box::new(policy::TARGET))),
+    ("certificate", |_| Ok(Box::new(certificate::TARGET))),
     ("http", |binary| Ok(Box::new(http::Http::new(binary)?))),
 ];
 
