@@ -86,7 +86,6 @@ impl LayerPass {
         if direct {
             return;
         }
-        step.weight_gradient.fill(0.0);
         step.log_alpha_gradient.fill(0.0);
         if self.mode == Mode::UnitRows {
             self.gate_gradient_rows(step.input, step.d_input, rows, step.log_alpha_gradient);
@@ -100,7 +99,7 @@ impl LayerPass {
         );
     }
 
-    /// Scatters the gradient by the effective weights to that by the weights and by log α.
+    /// Scatters the gradient by the effective weights to that by the weights, which is 0 elsewhere, and by log α.
     fn unpack_gradient(
         &self,
         layer: &Dense,
@@ -115,8 +114,13 @@ impl LayerPass {
         simd::vectorised(
             #[inline(always)]
             || {
+                let mut done = 0;
                 for (row, &i) in self.open.iter().enumerate() {
                     let d = &self.d_packed[row * k_out..][..k_out];
+                    // Closed inputs before this one, and what the loops below leave out.
+                    let until = if k_out == outputs { i } else { i + 1 };
+                    weight_gradient[done * outputs..until * outputs].fill(0.0);
+                    done = i + 1;
                     let target = &mut weight_gradient[i * outputs..][..outputs];
                     if gated && per_weight {
                         let at = i * outputs;
@@ -142,6 +146,7 @@ impl LayerPass {
                         log_alpha_gradient[i] = simd::dot(packed, d) / gate * self.slopes[i];
                     }
                 }
+                weight_gradient[done * outputs..].fill(0.0);
             },
         );
     }

@@ -7,6 +7,9 @@ use crate::{
     rng::fnv1a,
 };
 
+/// Columns of a batch that are filled together: so few that they stay in the nearest cache until all rows are there.
+const BLOCK: usize = 32;
+
 /// Rows of inputs and targets in single precision, all of them finite.
 ///
 /// The network may see features of the inputs instead of the inputs themselves ([`Dataset::lifted`]): they are computed for each batch, so that the table stays small.
@@ -159,15 +162,20 @@ impl Dataset {
     ) -> Result<()> {
         let (n, width) = (rows.len(), self.inputs + self.targets);
         for (row, index) in rows.clone().enumerate() {
-            let values = &self.values[index * width..][..width];
-            let (inputs, targets) = values.split_at(self.inputs);
-            if self.lift.is_none() {
-                for (column, &value) in inputs.iter().enumerate() {
-                    x[column * n + row] = value;
-                }
-            }
+            let targets = &self.values[index * width..][self.inputs..width];
             for (column, &value) in targets.iter().enumerate() {
                 y[column * n + row] = value;
+            }
+        }
+        if self.lift.is_none() {
+            for from in (0..self.inputs).step_by(BLOCK) {
+                let columns = from..self.inputs.min(from + BLOCK);
+                for (row, index) in rows.clone().enumerate() {
+                    let values = &self.values[index * width..][columns.clone()];
+                    for (column, &value) in columns.clone().zip(values) {
+                        x[column * n + row] = value;
+                    }
+                }
             }
         }
         if let (Some(lift), Some(space)) = (&self.lift, space) {
