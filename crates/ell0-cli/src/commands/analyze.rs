@@ -302,7 +302,7 @@ fn print_basin(out: &mut impl Write, found: &LoopAnalysis) -> anyhow::Result<()>
         match (&limit.invariant, &limit.leaves_from) {
             (Some(true), _) => writeln!(
                 out,
-                "\nProved: no trajectory that begins with {text} ever leaves it"
+                "\nProved: no trajectory that begins with {text}, the other states within their bounds, ever leaves it"
             )?,
             (_, Some(state)) => writeln!(
                 out,

@@ -50,7 +50,7 @@ fn what_is_uncertain_and_limits_are_part_of_the_proof() {
     desk.ell0(&format!("{line} --stay theta_dot=-6:6 --avoid theta=2:3,theta_dot=0:1"))
         .shows("and never leaves theta_dot in [-6, 6] | and never is in theta in [2, 3], theta_dot in [0, 1] | the next state is outside");
     desk.ell0(&format!("{line} --stay theta_dot=-8:8"))
-        .shows("no trajectory that begins with theta_dot in [-8, 8] ever leaves it");
+        .shows("no trajectory that begins with theta_dot in [-8, 8], the other states within their bounds, ever leaves it");
     // The torque may be off by a little: the loop stays, but not at the top.
     let found = desk
         .ell0(&format!("{line} --disturb torque=-0.02:0.02 --json"))

@@ -185,6 +185,14 @@ impl LoopAnalysis {
             };
             if !limits.stay.is_empty() {
                 facts.push(fact("never leaving", text(&limits.stay)));
+                let all = match (limits.invariant, &limits.leaves_from) {
+                    (Some(true), _) => "stays in it, proved".into(),
+                    (_, Some(state)) => {
+                        format!("does not: the next state of ({}) is outside", list(state))
+                    }
+                    _ => "not decided".into(),
+                };
+                facts.push(fact("whatever begins in it", all));
             }
             for region in &limits.avoid {
                 facts.push(fact("never in", text(region)));
