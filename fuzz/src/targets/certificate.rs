@@ -13,9 +13,9 @@ pub const TARGET: Grammar = Grammar {
 
 const SEEDS: [&str; 4] = [
     "state `x` -1 1\nvalue `z` = 0.5*x\nnext `z`\ncentre 0\np 1\nlevel 0.26\nshear 0\nodd\ncells\n0 0/0 1/1\n",
-    "state `a` -3.2 3.2 period 6.283185307179586\nstate `v` -1 1\nparameter `g` 0.9 1.1\ndisturbance `w` -0.001 0.001\nvalue `u` -2 2 = -g*sin(a)\nvalue `s` = 0.5*v + 0.1*u + w\nvalue `n` = a + 0.1*s - 0.1*sin(a)\nnext `n`\nnext `s`\ncentre 0 0\np 1 0.1\np 0.1 1\nlevel 0.1\ninner 0.01\nshear 0 0.1\nshear 0 0\ncells\n0 1 . . 1 0 1/5 . .\n",
-    "state `x` -1 1\nstate `y` -1 1\nvalue `f` = 0.8*x + 0.1*y\nvalue `h` = 0.7*y - 0.1*x\nnext `f`\nnext `h`\ncentre 0 0\np 1 0\np 0 1\nlevel 0.2\nstay -1 1 -inf inf\navoid 0.9 1 0.9 1\nshear 0 0\nshear 0 0\ncells\n0 1 0 2/3 . . 1 0 . . 0 3/4 .\n",
-    "state `x` -1 1\nstate `y` -1 1\nstate `z` -1 1\nvalue `f` = 0.8*x + 0.1*y*z\nvalue `h` = 0.7*y - 0.1*x\nvalue `k` = 0.6*z + 0.1*x^2\nnext `f`\nnext `h`\nnext `k`\ncentre 0 0 0\np 1 0 0\np 0 1 0\np 0 0 1\nlevel 0.1\nshear 0 0 0\nshear 0 0 0\nshear 0 0 0\ncells\n2 . 1 0 4/9 5/7 .\n",
+    "state `a` -3.2 3.2 period 6.283185307179586\nstate `v` -1 1\nparameter `g` 0.9 1.1\ndisturbance `w` -0.001 0.001\nvalue `u` -2 2 = -g*sin(a)\nvalue `s` = 0.5*v + 0.1*u + w\nvalue `n` = a + 0.1*s - 0.1*sin(a)\nnext `n`\nnext `s`\ncentre 0 0\np 1 0.1\np 0.1 1\nlevel 0.1\ninner 0.01\nshear 0 0.1\nshear 0 0\ncells\n0 . 0 0 0 0 1 . 1 1 1 0/0 3/3 . . . . . .\n",
+    "state `x` -1 1\nstate `y` -1 1\nvalue `f` = 0.8*x + 0.1*y\nvalue `h` = 0.7*y - 0.1*x\nnext `f`\nnext `h`\ncentre 0 0\np 1 0\np 0 1\nlevel 0.2\nstay -1 1 -inf inf\navoid 0.9 1 0.9 1\nshear 0 0\nshear 0 0\ncells\n0 . 0 1 . 1 3/3 . .\n",
+    "state `x` -1 1\nstate `y` -1 1\nstate `z` -1 1\nvalue `f` = 0.8*x + 0.1*y*z\nvalue `h` = 0.7*y - 0.1*x\nvalue `k` = 0.6*z + 0.1*x^2\nnext `f`\nnext `h`\nnext `k`\ncentre 0 0 0\np 1 0 0\np 0 1 0\np 0 0 1\nlevel 0.1\nshear 0 0 0\nshear 0 0 0\nshear 0 0 0\ncells\n2 . 1 . 0 . 9/9\n",
 ];
 
 const WORDS: [&str; 38] = [
