@@ -22,7 +22,9 @@ def _ranges(named: Mapping[str, tuple[float, float]] | None) -> list[tuple[str, 
     ranges = []
     for name, (low, high) in (named or {}).items():
         if not float(low) < float(high):
-            raise ValueError(f"the range of {name} goes from {low} to {high}: the least comes first")
+            raise ValueError(
+                f"the range of {name} goes from {low} to {high}: the least comes first"
+            )
         ranges.append((name, {"low": float(low), "high": float(high)}))
     return ranges
 
@@ -250,9 +252,7 @@ class Policy:
             "avoid": [_ranges(box) for box in avoid],
         }
         with watching(progress) as callback:
-            found = json.loads(
-                _ell0.analyze(law, place.world, json.dumps(proof), where, callback)
-            )
+            found = json.loads(_ell0.analyze(law, place.world, json.dumps(proof), where, callback))
         assert isinstance(found, dict)
         return found
 
