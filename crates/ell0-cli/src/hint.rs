@@ -52,6 +52,11 @@ fn with_option(told: String, error: &Error) -> String {
                 )
         }
         Error::FolderExists(_) => told + "; choose another one, or --force to replace it",
+        Error::Changed { .. } => told.replace(
+            "only what a run has left is replaced",
+            "--force replaces only what a run has left: choose another --out, or delete the folder yourself",
+        ),
+        Error::InputInside { .. } | Error::OfRun { .. } => told + "; choose another --out",
         Error::FileExists(_) => {
             told + ": choose another place, or overwrite it with --force"
         }

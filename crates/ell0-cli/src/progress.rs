@@ -31,6 +31,9 @@ static STOPPABLE: AtomicBool = AtomicBool::new(false);
 
 /// Ctrl-C and SIGTERM: what is half-written is thrown away. A run that can go on later saves first; a second signal ends it at once, too.
 pub fn obey_signals() {
+    // Without a handler a limit on the size of files (`ulimit -f`) would kill the process in the midst of a write; with one it is an error like a full disk.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let _ = ctrlc::set_handler(|| {
         if !STOPPABLE.load(Ordering::SeqCst) || STOP.swap(true, Ordering::SeqCst) {
             discard_unfinished();

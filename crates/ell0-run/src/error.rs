@@ -177,6 +177,42 @@ pub enum Error {
         /// What it holds.
         name: String,
     },
+    /// A folder of a run in which somebody has changed a file, so that it is not replaced.
+    #[error(
+        "{} in the folder {} is not as the run has left it; only what a run has left is replaced",
+        shown(name),
+        shown_path(folder)
+    )]
+    Changed {
+        /// The folder.
+        folder: PathBuf,
+        /// The file.
+        name: String,
+    },
+    /// Something that is read lies in the folder that would be replaced.
+    #[error(
+        "{} is read, and lies in the folder {} that would be replaced",
+        shown_path(input),
+        shown_path(folder)
+    )]
+    InputInside {
+        /// The folder.
+        folder: PathBuf,
+        /// What is read.
+        input: PathBuf,
+    },
+    /// A file that belongs to a run, so that nothing else is written there.
+    #[error(
+        "{} belongs to the run in {}: nothing is written over it",
+        shown_path(file),
+        shown_path(folder)
+    )]
+    OfRun {
+        /// The file.
+        file: PathBuf,
+        /// The folder of the run.
+        folder: PathBuf,
+    },
     /// A folder that another process writes to.
     #[error("another process is writing to {}; wait for its end, or end it", shown_path(.0))]
     Held(PathBuf),

@@ -12,12 +12,14 @@ use ell0::{
     wording::shown_path,
 };
 use ell0_control::agent::{Actor, POLICY_FORMAT, TRAINING_FORMAT};
+
 use ell0_data::write::write_whole;
 
 use crate::{
     error::{About, Error, Result},
     model::read_model,
     network::{self, SparseNetwork},
+    out_file::OutFile,
 };
 
 /// What can be exported.
@@ -148,28 +150,49 @@ fn is_policy(model: &Model) -> bool {
 }
 
 impl ExportSettings {
+    fn name_of<'a>(&'a self, what: &Exportable) -> &'a str {
+        self.name.as_deref().unwrap_or(what.default_name())
+    }
+
+    /// The files, not written.
+    pub(crate) fn files(&self, what: &Exportable) -> Result<Vec<File>> {
+        let options = Options {
+            name: self.name_of(what).into(),
+            float: self.float,
+        };
+        Ok(what.files(self.format, &options)?)
+    }
+
+    /// Refuses to write over one of the files, or over a file of one of the folders, that are `read`.
+    pub fn check<P: AsRef<Path>>(
+        &self,
+        what: &Exportable,
+        folder: impl AsRef<Path>,
+        read: &[P],
+    ) -> Result<()> {
+        let places = self
+            .files(what)?
+            .into_iter()
+            .map(|file| folder.as_ref().join(file.name));
+        for place in places {
+            OutFile::new(place).replacing(self.replace).check(read)?;
+        }
+        Ok(())
+    }
+
     /// Writes the files into a folder, each whole or not at all.
     pub fn run(&self, what: &Exportable, folder: impl AsRef<Path>) -> Result<Exported> {
         let folder = folder.as_ref();
-        let name = self.name.as_deref().unwrap_or(what.default_name());
-        let options = Options {
-            name: name.into(),
-            float: self.float,
-        };
-        let files = what.files(self.format, &options)?;
+        self.check::<&Path>(what, folder, &[])?;
         std::fs::create_dir_all(folder).map_err(Error::io("make the folder", folder))?;
-        let places: Vec<PathBuf> = files.iter().map(|f| folder.join(&f.name)).collect();
-        if let Some(place) = places.iter().find(|place| place.is_dir()) {
-            return Err(Error::IsAFolder(place.clone()));
-        }
-        if let Some(place) = places.iter().find(|p| !self.replace && p.exists()) {
-            return Err(Error::FileExists(place.clone()));
-        }
-        for (file, place) in files.iter().zip(&places) {
-            write_whole(place, &file.content)?;
+        let mut places = Vec::new();
+        for file in self.files(what)? {
+            let place = folder.join(&file.name);
+            write_whole(&place, &file.content)?;
+            places.push(place);
         }
         Ok(Exported {
-            name: name.into(),
+            name: self.name_of(what).into(),
             files: places,
         })
     }

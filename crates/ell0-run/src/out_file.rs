@@ -1,4 +1,4 @@
-//! Where a single file goes: never over one that is there, unless that is wished, and never over one that is being read.
+//! Where a single file goes: never over one that is there, unless that is wished, and never over one that is being read or belongs to a run.
 
 use std::path::{Path, PathBuf};
 
@@ -6,8 +6,12 @@ use ell0::checkpoint::{clear_leftovers, write_whole};
 
 use crate::{
     error::{Error, Result},
-    folder::parent_of,
+    folder::{manifest::owner, parent_of},
+    network,
 };
+
+/// The files by which the folder of a model is read.
+const MODELS: [&str; 2] = ["model.json", network::FILE];
 
 /// Where a single file goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,14 +48,25 @@ impl OutFile {
         }
         clear_leftovers(parent_of(&self.path));
         // A pipe or a terminal is no file that could be lost.
-        if !self.path.is_file() {
+        if self.path.exists() && !self.path.is_file() {
             return Ok(());
         }
-        // Two names may be one file.
+        // Two names may be one file, and a folder stands for the model in it.
         let place = self.path.canonicalize().ok();
-        let same = |other: &P| place.is_some() && other.as_ref().canonicalize().ok() == place;
-        if read.iter().any(same) {
+        let same = |file: &Path| place.is_some() && file.canonicalize().ok() == place;
+        let reads = |path: &P| {
+            let path = path.as_ref();
+            same(path) || MODELS.iter().any(|file| same(&path.join(file)))
+        };
+        if read.iter().any(reads) {
             return Err(Error::ReadAndWritten(self.path.clone()));
+        }
+        if let Some(folder) = owner(&self.path) {
+            let file = self.path.clone();
+            return Err(Error::OfRun { file, folder });
+        }
+        if !self.path.exists() {
+            return Ok(());
         }
         if self.replace {
             Ok(())

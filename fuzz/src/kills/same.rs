@@ -4,11 +4,11 @@
 //! | --- | --- | --- |
 //! | `results.json`, `analysis.json` | numbers called `seconds` | the time the run took |
 //! | `report.html` | the column `seconds` of its tables | the same |
+//! | `manifest.json` | the fingerprints of files | those of the files above |
 //! | `*.seconds` | its number | the time so far, over all attempts |
 //! | `events.out.tfevents.*` | the time of each event, and its checksum | wall-clock time, for TensorBoard |
 //! | `checkpoints/*.safetensors` of a training | `replay` and `episodes` of its header | how the journals beside it are cut into blocks depends on when it saved itself |
 //! | `checkpoints/*.replay`, `*.jsonl` | the blocks; lines that later lines replace | the same; their rows and episodes must be equal |
-//! | `command.txt`, and the same words in `report.html` | all but the name of the command | a run that is killed before it noted its command notes the one that goes on |
 //! | `.lock` | all | empty; a process holds it |
 
 use std::{
@@ -90,12 +90,7 @@ fn timeless(file: &Path, bytes: Vec<u8>) -> Vec<u8> {
     match (&*name, &*ending) {
         ("results.json" | "analysis.json", _) => without_seconds(&bytes).unwrap_or(bytes),
         ("report.html", _) => page(&bytes),
-        ("command.txt", _) => {
-            // The settings are those of config.toml.
-            let text = String::from_utf8_lossy(&bytes);
-            let words: Vec<&str> = text.split_whitespace().take(2).collect();
-            words.join(" ").into_bytes()
-        }
+        ("manifest.json", _) => names(&bytes).unwrap_or(bytes),
         (_, "seconds") => Vec::new(),
         (name, _) if name.starts_with("events.out.tfevents") => events(&bytes).unwrap_or(bytes),
         (_, "safetensors") if saved => state(file, &bytes).unwrap_or(bytes),
@@ -126,6 +121,14 @@ fn without_seconds(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(tree.to_string().into_bytes())
 }
 
+/// A manifest with the names of its files alone.
+fn names(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut tree: Value = serde_json::from_slice(bytes).ok()?;
+    let files = tree.get_mut("files")?.as_object_mut()?;
+    files.values_mut().for_each(|print| *print = Value::Null);
+    Some(tree.to_string().into_bytes())
+}
+
 /// The page without the last column of tables in which that is the time.
 fn page(bytes: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(bytes);
@@ -139,10 +142,7 @@ fn page(bytes: &[u8]) -> Vec<u8> {
         });
         rows.collect::<Vec<_>>().join("</tr>")
     });
-    let text = tables.collect::<Vec<_>>().join("<table");
-    // The words that began it are compared as command.txt is.
-    let lines = text.lines().filter(|l| !l.contains("--out out"));
-    lines.collect::<Vec<_>>().join("\n").into_bytes()
+    tables.collect::<Vec<_>>().join("<table").into_bytes()
 }
 
 /// Records of a length, its checksum, the bytes and their checksum; an event begins with its time.

@@ -38,7 +38,7 @@ impl Collect {
             seed: self.seed,
         };
         let out = OutFile::new(&self.out).replacing(self.force);
-        let rows = settings.run(world.as_ref(), &out, &Bars::stoppable())?;
+        let rows = settings.run(world.as_ref(), &out, &Bars::new())?;
         println!(
             "{rows} steps of {} in {} episodes, written to {}",
             world.text(),

@@ -56,7 +56,9 @@ impl Export {
             float: self.float,
             replace: self.force,
         };
-        let exported = settings.run(&Exportable::read(&self.model)?, &self.out)?;
+        let what = Exportable::read(&self.model)?;
+        settings.check(&what, &self.out, &[&self.model])?;
+        let exported = settings.run(&what, &self.out)?;
         let mut screen = stdout().lock();
         for place in &exported.files {
             writeln!(screen, "{}", place.display())?;

@@ -96,6 +96,7 @@ impl Fit {
                 stem: settings.stem(),
             },
         };
+        place.keep(self.config.as_slice())?;
         settings.check_place(&place)?;
         let bars = Bars::new();
         let found = settings.run(&bars).map_err(missing)?;

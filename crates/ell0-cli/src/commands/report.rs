@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::ensure;
 use clap::Args;
 use ell0_data::write::write_whole;
-use ell0_run::{PAGE, Page, compare, is_page};
+use ell0_run::{OutFile, PAGE, Page, compare, is_page};
 
 use crate::options::command_line;
 
@@ -40,20 +40,29 @@ impl ReportCommand {
             seen.push(place);
             folders.push(folder);
         }
-        let (page, place) = match folders.as_slice() {
-            [folder] => (Page::of(folder)?, folder.join(PAGE)),
+        let (page, own) = match folders.as_slice() {
+            [folder] => (Page::of(folder)?, Some(folder.join(PAGE))),
             folders => {
                 let mut page = compare(folders)?;
                 page.command = Some(command_line());
-                (page, PathBuf::from(PAGE))
+                (page, None)
             }
         };
-        let place = self.out.clone().unwrap_or(place);
+        let usual = || own.clone().unwrap_or(PathBuf::from(PAGE));
+        let place = self.out.clone().unwrap_or_else(usual);
         ensure!(
             self.force || !place.is_file() || is_page(&place),
             "{} is there, and no page of ell0; --force replaces it",
             place.display()
         );
+        // A run's page is made anew in its folder; no other one is written over a file of a run.
+        let is_own = |own: &PathBuf| match (own.canonicalize(), place.canonicalize()) {
+            (Ok(own), Ok(place)) => own == place,
+            _ => *own == place,
+        };
+        if !own.as_ref().is_some_and(is_own) {
+            OutFile::new(&place).replacing(true).check(&folders)?;
+        }
         write_whole(&place, page.html(None).as_bytes())?;
         println!("{}", place.display());
         Ok(())

@@ -321,10 +321,7 @@ fn few_trajectories_are_validated_in_parts() {
 #[test]
 fn foreign_folders_are_kept() {
     let desk = Desk::new().with("data.csv", oscillator(300, 1.0));
-    let kept = "holds data.csv, which no run has put there";
-    desk.all_fail(&format!(
-        "fit data.csv --states x,v --out . --force | {kept}"
-    ));
+    desk.all_fail("fit data.csv --states x,v --out . --force | lies in the folder . that would be replaced; choose another --out");
     let nowhere = "fit data.csv --states x,v --out '' --force";
     desk.all_misused(&format!("{nowhere} | a value is required for '--out"));
     assert_eq!(desk.read("data.csv"), oscillator(300, 1.0));

@@ -11,6 +11,7 @@ mod fit_control;
 mod fixture;
 mod floors;
 mod gates;
+mod keeps;
 mod limits;
 mod model;
 mod network;

@@ -146,11 +146,13 @@ fn the_whole_tutorial_goes_stage_by_stage() {
 #[test]
 fn the_whole_tutorial_asks_before_it_writes() {
     let desk = Desk::new().with("mine/notes.txt", "mine");
+    desk.does("tutorial figures --quick --out figures");
     let foreign = "is not the folder of an `ell0 tutorial`";
     desk.all_fail(&format!(
         "
         tutorial --out mine | {foreign}
-        tutorial --out mine --force | {foreign}
+        tutorial --out figures --force | another kind (figures)
+        tutorial --out mine --force | holds notes.txt, which no run has put there
         tutorial --out new --skip figures,dynamics,reward,policy | the analysis needs the policies
         tutorial --out new --skip figures,dynamics,reward,policy,analysis,pde | leaves nothing to do
     "

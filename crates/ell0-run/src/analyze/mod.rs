@@ -37,7 +37,6 @@ use crate::{
     folder::{Folder, Place},
     model::read_model,
     observer::Observer,
-    report,
 };
 
 /// What was found, with what it was found of.
@@ -111,18 +110,8 @@ pub struct AnalyzeSettings {
 /// The file with what was found.
 const RESULT: &str = "analysis.json";
 
-/// The files of an analysis.
-pub(crate) const OURS: &[&str] = &[
-    RESULT,
-    "model.json",
-    "certificate.txt",
-    "portrait.svg",
-    "portrait.png",
-    "eigenvalues.svg",
-    "eigenvalues.png",
-    report::FILE,
-    report::COMMAND,
-];
+/// What such a run is called.
+pub(crate) const KIND: &str = "analysis";
 
 impl AnalyzeSettings {
     /// Of a subject alone.
@@ -140,7 +129,17 @@ impl AnalyzeSettings {
 
     /// Whether the folder of an analysis could be put there: asked before the work begins.
     pub fn check_place(&self, place: &Place) -> Result<()> {
-        place.check(OURS)
+        place.check(KIND, self.inputs())
+    }
+
+    /// The files and folders that are read.
+    fn inputs(&self) -> impl Iterator<Item = &Path> {
+        let subject = match &self.subject {
+            Subject::File(path) => Some(path),
+            Subject::Policy(_) => None,
+        };
+        let paths = subject.into_iter().chain(&self.model).chain(&self.data);
+        paths.map(PathBuf::as_path)
     }
 
     /// Analyses the subject in the loop that the settings name, or a law on its own.
@@ -214,7 +213,7 @@ pub fn analyze_policy(
 impl Analyzed {
     /// Writes the folder of an analysis, and says where it is.
     pub fn write(&self, place: &Place, command: Option<&str>) -> Result<PathBuf> {
-        let mut folder = Folder::new(place, OURS)?;
+        let mut folder = Folder::new(place, KIND, [])?;
         folder.put(RESULT, files::to_json(&self.analysis.findings)?)?;
         folder.put("model.json", self.analysis.model.to_json())?;
         if let Some(certificate) = &self.certificate {

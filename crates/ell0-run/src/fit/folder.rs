@@ -1,38 +1,22 @@
 //! The folder of a fit.
 
-use std::{fmt::Write, path::PathBuf};
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+};
 
 use super::{Discovery, FitSettings, followed};
 use crate::{
     error::Result,
     files,
     folder::{Folder, Place},
-    report,
 };
 
 /// The file that holds the whole result.
 pub(super) const RESULT: &str = "discovery.json";
 
-/// The files of a fit.
-const OURS: &[&str] = &[
-    "config.toml",
-    "model.json",
-    RESULT,
-    "equations.txt",
-    "equations.tex",
-    "path.csv",
-    "path.svg",
-    "path.png",
-    followed::FILE,
-    "trajectories.svg",
-    "trajectories.png",
-    "planes.svg",
-    "planes.png",
-    "residuals.svg",
-    "residuals.png",
-    report::FILE,
-    report::COMMAND,
-];
+/// What such a run is called.
+const KIND: &str = "fit";
 
 /// How the `config.toml` of a fit begins.
 const CONFIG_HEAD: &str = concat!(
@@ -44,7 +28,12 @@ const CONFIG_HEAD: &str = concat!(
 impl FitSettings {
     /// Whether the folder of a fit could be put there: asked before the work begins.
     pub fn check_place(&self, place: &Place) -> Result<()> {
-        place.check(OURS)
+        place.check(KIND, self.inputs())
+    }
+
+    /// What is read.
+    fn inputs(&self) -> impl Iterator<Item = &Path> {
+        self.data.files.iter().map(PathBuf::as_path)
     }
 
     /// What the automatic name of a fit's folder begins with: the name of its first file.
@@ -65,7 +54,7 @@ impl Discovery {
         place: &Place,
         command: Option<&str>,
     ) -> Result<PathBuf> {
-        let mut folder = Folder::new(place, OURS)?;
+        let mut folder = Folder::new(place, KIND, settings.inputs())?;
         let config = files::to_toml(settings)?;
         folder.put("config.toml", CONFIG_HEAD.to_string() + &config)?;
         folder.put("model.json", self.model.to_json() + "\n")?;

@@ -8,7 +8,11 @@ use std::{
 use ell0::checkpoint::{WholeFolder, clear_leftovers};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Lock, is_empty, lock, parent_of, remove};
+use super::{
+    Lock, Place, is_empty, lock,
+    manifest::{self, Manifest},
+    only_names, parent_of, put_in_place,
+};
 use crate::{
     error::{Error, Result},
     files, report,
@@ -16,6 +20,37 @@ use crate::{
 
 /// The file that a growing folder begins with: the settings of its run.
 pub const CONFIG: &str = "config.toml";
+
+/// A kind of long run: what it leaves in its folder.
+pub(crate) struct Kind {
+    /// What it is called.
+    pub name: &'static str,
+    /// The files in its folder, and the folders of parts that are runs of their own.
+    pub files: Vec<String>,
+    /// The folders in it that are the run's alone.
+    pub inside: &'static [&'static str],
+    /// Whether a folder, whose files have the right names, holds nothing but such a run.
+    pub check: fn(&Path) -> Result<()>,
+}
+
+impl Kind {
+    fn manifest(&self) -> Manifest {
+        let mut manifest = Manifest::new(self.name);
+        manifest.will_write(self.files.iter().cloned());
+        manifest.will_write(self.inside.iter().map(|folder| format!("{folder}/")));
+        manifest
+    }
+
+    /// Whether a folder holds nothing but a run of this kind, so that nothing is lost when another takes its place.
+    pub fn only_run(&self, folder: &Path) -> Result<()> {
+        manifest::is_run(folder, self.name)?;
+        let files = self.files.iter().map(String::as_str);
+        let inside = self.inside.iter().copied();
+        let names: Vec<&str> = files.chain(inside).chain([manifest::FILE]).collect();
+        only_names(folder, &names)?;
+        (self.check)(folder)
+    }
+}
 
 /// Where a long run is, and whether it begins there or goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,32 +78,43 @@ impl Site {
         read_settings(&self.folder, what)
     }
 
-    /// Makes the folder with its settings and the folders inside it. `may_throw_away` says whether all that is there belongs to a run.
+    /// Refuses to begin where files that are read lie in the folder that would be replaced.
+    pub(crate) fn keep<P: AsRef<Path>>(&self, inputs: &[P]) -> Result<()> {
+        Place::Named {
+            folder: self.folder.clone(),
+            replace: self.replace,
+        }
+        .keep(inputs)
+    }
+
+    /// Makes the folder of a run with its settings and the folders inside it; `command` are the words that begin such a run.
     pub(crate) fn begin<S: Serialize>(
         &self,
-        inside: &[&str],
+        kind: &Kind,
+        command: &str,
         settings: &S,
-        made_with: &str,
-        may_throw_away: impl FnOnce(&Path) -> Result<()>,
     ) -> Result<Lock> {
         let folder = &self.folder;
-        if folder.exists() && !folder.is_dir() {
-            return Err(Error::NotAFolder(folder.clone()));
-        }
-        if folder.exists() && !is_empty(folder) {
-            if !self.replace {
-                return Err(Error::FolderExists(folder.clone()));
-            }
-            may_throw_away(folder).map_err(|error| match error {
+        let make_room = |there: &Path| match self.replace {
+            false => Err(Error::FolderExists(there.into())),
+            true => kind.only_run(there).map_err(|error| match error {
                 Error::NoRun { .. } | Error::Damaged { .. } => Error::About {
                     what: "only folders of runs are replaced".into(),
                     source: Box::new(error),
                 },
                 error => error,
-            })?;
+            }),
+        };
+        if folder.exists() {
+            if !folder.is_dir() {
+                return Err(Error::NotAFolder(folder.clone()));
+            }
+            if !is_empty(folder) {
+                make_room(folder)?;
+            }
         }
         let text = format!(
-            "# Made by ell0 {}{made_with}.\n\n{}",
+            "# Made by ell0 {} with `ell0 {command}`.\n\n{}",
             env!("CARGO_PKG_VERSION"),
             files::to_toml(settings)?
         );
@@ -76,17 +122,19 @@ impl Site {
         let parent = parent_of(folder);
         clear_leftovers(parent);
         let fresh = WholeFolder::create_in(parent).map_err(cannot)?;
-        make_inside(fresh.path(), inside)?;
+        make_inside(fresh.path(), kind.inside)?;
         std::fs::write(fresh.path().join(CONFIG), text).map_err(cannot)?;
-        // Only now, when all is ready, the old one goes.
-        if folder.exists() && !is_empty(folder) {
-            let _lock = lock(folder)?;
-            remove(folder)?;
+        kind.manifest().write(fresh.path())?;
+        if let Some(command) = &self.command {
+            let place = fresh.path().join(report::COMMAND);
+            std::fs::write(place, report::command_text(command)).map_err(cannot)?;
         }
-        fresh.finish(folder).map_err(cannot)?;
-        let lock = lock(folder)?;
-        report::note_command(folder, self.command.as_deref())?;
-        Ok(lock)
+        // Only now, when all is ready, the old one goes, if nobody is at work in it.
+        put_in_place(fresh, folder, |there| {
+            make_room(there)?;
+            lock(there)
+        })?;
+        lock(folder)
     }
 
     /// Takes hold of a folder to go on in it, and clears away what a process that was killed left half-written.
@@ -94,7 +142,6 @@ impl Site {
         let lock = lock(&self.folder)?;
         clear_leftovers(parent_of(&self.folder));
         make_inside(&self.folder, inside)?;
-        report::note_command(&self.folder, self.command.as_deref())?;
         Ok(lock)
     }
 }

@@ -22,13 +22,17 @@ pub(crate) struct Lock(#[expect(dead_code, reason = "the open file is the lock")
 pub(crate) fn lock(folder: &Path) -> Result<Lock> {
     let place = folder.join(LOCK);
     let cannot = |e| Error::io("write", &place)(e);
+    let held = || Error::Held(folder.into());
     let file = File::options()
         .write(true)
         .create(true)
         .truncate(false)
         .open(&place)
-        .map_err(cannot)?;
-    let held = || Error::Held(folder.into());
+        .map_err(|e| match e.kind() {
+            // Whoever holds it has just moved it away.
+            std::io::ErrorKind::NotFound => held(),
+            _ => cannot(e),
+        })?;
     for attempt in 1.. {
         match file.try_lock() {
             // Somebody may only be looking whether it is held.

@@ -6,8 +6,12 @@
 
 pub(crate) mod growing;
 mod lock;
+pub(crate) mod manifest;
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use ell0::checkpoint::{TEMPORARY, WholeFile, WholeFolder, clear_leftovers};
 use ell0_plot::Figure;
@@ -16,9 +20,10 @@ use rayon::prelude::*;
 pub use lock::is_held;
 pub(crate) use lock::{LOCK, Lock, lock};
 
+use self::manifest::Manifest;
 use crate::{
     error::{Error, Result},
-    report,
+    report::{self, Page},
 };
 
 /// Pixels for each unit of a figure: sharp on the screen, and in half the time that twice as sharp would take.
@@ -60,18 +65,25 @@ impl Place {
         }
     }
 
-    /// Whether a run that leaves the files `ours` could put its folder there: asked before the work begins, so that it is not in vain.
-    pub(crate) fn check(&self, ours: &[&str]) -> Result<()> {
+    /// Whether a run of this kind, which reads `inputs`, could put its folder there: asked before the work begins, so that it is not in vain.
+    pub(crate) fn check<'a>(
+        &self,
+        run: &str,
+        inputs: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<()> {
         if let Place::Named { folder, replace } = self
             && folder.exists()
         {
             if !folder.is_dir() {
                 return Err(Error::NotAFolder(folder.clone()));
             }
-            if !replace && !is_empty(folder) {
-                return Err(Error::FolderExists(folder.clone()));
+            if !is_empty(folder) {
+                if !replace {
+                    return Err(Error::FolderExists(folder.clone()));
+                }
+                keep(folder, inputs)?;
+                manifest::only_run(folder, run)?;
             }
-            may_replace(folder, ours)?;
         }
         // The nearest folder that is there: others would be made in it.
         let there = self.parent().ancestors().find(|p| p.exists());
@@ -85,20 +97,44 @@ impl Place {
             .map(drop)
             .map_err(Error::io("write to the folder", there))
     }
+
+    /// Refuses a place whose folder would be replaced while one of the files or folders that are read lies in it, or leads into it.
+    pub fn keep<P: AsRef<Path>>(&self, inputs: &[P]) -> Result<()> {
+        match self {
+            Place::Named {
+                folder,
+                replace: true,
+            } => keep(folder, inputs.iter().map(AsRef::as_ref)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Refuses to replace a folder in which something lies that is read.
+fn keep<'a>(folder: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
+    match manifest::first_inside(folder, inputs)? {
+        Some(input) => Err(Error::InputInside {
+            folder: folder.into(),
+            input: input.into(),
+        }),
+        None => Ok(()),
+    }
 }
 
 /// A folder in the making, beside the place where it will be.
 pub(crate) struct Folder {
     fresh: WholeFolder,
     place: Place,
-    /// The files that such a run leaves.
-    ours: &'static [&'static str],
-    /// Fingerprint of what was written so far.
+    /// The kind of run.
+    run: &'static str,
+    /// What was written so far.
+    manifest: Manifest,
+    /// Fingerprint of the results among it.
     print: u64,
 }
 
-/// Whether a folder holds nothing but the files of a run, so that nothing is lost when another takes its place.
-pub(crate) fn may_replace(folder: &Path, ours: &[&str]) -> Result<()> {
+/// Whether a folder holds nothing but files with these names.
+pub(crate) fn only_names(folder: &Path, ours: &[&str]) -> Result<()> {
     let cannot = |e| Error::io("read the folder", folder)(e);
     for entry in std::fs::read_dir(folder).map_err(cannot)? {
         let name = entry.map_err(cannot)?.file_name();
@@ -116,11 +152,61 @@ pub(crate) fn may_replace(folder: &Path, ours: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Deletes a folder: it is gone at once or not at all, also if this process is killed meanwhile.
-pub(crate) fn remove(folder: &Path) -> Result<()> {
+/// How often a folder is put where others may be putting theirs.
+const ATTEMPTS: usize = 100;
+
+/// Gives a finished folder its place. `make_room` is asked whether a folder that is there may go, and holds it until it is moved aside; it is deleted only when the new one is in its place.
+pub(crate) fn put_in_place<Guard>(
+    mut fresh: WholeFolder,
+    place: &Path,
+    make_room: impl Fn(&Path) -> Result<Guard>,
+) -> Result<()> {
+    let cannot = |e| Error::io("write the folder", place)(e);
+    for _ in 0..ATTEMPTS {
+        let old = if place.exists() && !is_empty(place) {
+            let _guard = match make_room(place) {
+                // Somebody else has moved it away meanwhile.
+                Err(_) if !place.exists() => continue,
+                asked => asked?,
+            };
+            move_aside(place)?
+        } else {
+            None
+        };
+        let error = match fresh.finish(place) {
+            Ok(()) => return Ok(()),
+            Err(unplaced) => {
+                fresh = unplaced.folder;
+                unplaced.error
+            }
+        };
+        if !matches!(
+            error.kind(),
+            ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists
+        ) {
+            // What was there comes back, if it can.
+            if let Some(old) = old {
+                let _ = std::fs::rename(old.path().join(ASIDE), place);
+            }
+            return Err(cannot(error));
+        }
+        // Another run was quicker: it is the one that is replaced now.
+    }
+    Err(cannot(ErrorKind::ResourceBusy.into()))
+}
+
+/// What a folder is called that was moved aside, to be deleted.
+const ASIDE: &str = "run";
+
+/// Moves a folder into one that is deleted when it is dropped, and by the next process if this one is killed; none if it is gone.
+fn move_aside(folder: &Path) -> Result<Option<WholeFolder>> {
     let cannot = |e| Error::io("replace", folder)(e);
     let aside = WholeFolder::create_in(parent_of(folder)).map_err(cannot)?;
-    std::fs::rename(folder, aside.path().join("run")).map_err(cannot)
+    match std::fs::rename(folder, aside.path().join(ASIDE)) {
+        Ok(()) => Ok(Some(aside)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(cannot(e)),
+    }
 }
 
 /// Whether a folder is there and holds nothing.
@@ -137,27 +223,29 @@ pub(crate) fn parent_of(path: &Path) -> &Path {
 }
 
 impl Folder {
-    /// Begins a folder; `ours` are the names of all files that such a run leaves.
-    pub fn new(place: &Place, ours: &'static [&'static str]) -> Result<Self> {
-        place.check(ours)?;
+    /// Begins the folder of a run of this kind, which has read `inputs`.
+    pub fn new<'a>(
+        place: &Place,
+        run: &'static str,
+        inputs: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<Self> {
+        place.check(run, inputs)?;
         let parent = place.parent();
         let cannot = |e| Error::io("write the folder", parent)(e);
         let fresh = WholeFolder::create_in(parent).map_err(cannot)?;
         Ok(Folder {
             fresh,
             place: place.clone(),
-            ours,
-            print: 0xcbf2_9ce4_8422_2325,
+            run,
+            manifest: Manifest::new(run),
+            print: manifest::FNV,
         })
     }
 
     /// Writes a file into the folder, or into one inside it.
     pub fn put(&mut self, name: &str, content: impl AsRef<[u8]>) -> Result<()> {
         let content = content.as_ref();
-        // FNV-1a: the same on every machine.
-        for byte in name.bytes().chain(content.iter().copied()) {
-            self.print = (self.print ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        self.print = manifest::fnv1a(self.print, name.bytes().chain(content.iter().copied()));
         self.write(name, content)
     }
 
@@ -181,41 +269,44 @@ impl Folder {
         Ok(())
     }
 
-    fn write(&self, name: &str, content: &[u8]) -> Result<()> {
+    fn write(&mut self, name: &str, content: &[u8]) -> Result<()> {
         let file = self.fresh.path().join(name);
         std::fs::create_dir_all(parent_of(&file)).map_err(Error::io("write", &file))?;
-        std::fs::write(&file, content).map_err(Error::io("write", &file))
+        std::fs::write(&file, content).map_err(Error::io("write", &file))?;
+        self.manifest.wrote(name, content);
+        Ok(())
     }
 
     /// Writes the page of what is in the folder so far, and the words that began the run; neither is part of what the folder is named after.
     pub fn report(&mut self, command: Option<&str>) -> Result<()> {
-        report::note_command(self.fresh.path(), command)?;
-        report::write(self.fresh.path()).map(drop)
+        if let Some(command) = command {
+            self.write(report::COMMAND, report::command_text(command).as_bytes())?;
+        }
+        let page = Page::of(self.fresh.path())?.html(None);
+        self.write(report::FILE, page.as_bytes())
     }
 
     /// Puts the folder in its place, and says where that is.
     pub fn finish(self) -> Result<PathBuf> {
-        let place = match &self.place {
-            Place::Named { folder, .. } => folder.clone(),
-            Place::Automatic { within, stem } => {
-                within.join(format!("{stem}-{:08x}", self.print as u32))
-            }
-        };
-        if place.exists() {
-            match self.place {
-                Place::Named { replace: true, .. } => {
+        self.manifest.write(self.fresh.path())?;
+        match self.place {
+            Place::Named { folder, replace } => {
+                put_in_place(self.fresh, &folder, |there| match replace {
                     // What was put there meanwhile is not ours to delete.
-                    may_replace(&place, self.ours)?;
-                    remove(&place)?;
+                    true => manifest::only_run(there, self.run),
+                    false => Err(Error::FolderExists(there.into())),
+                })?;
+                Ok(folder)
+            }
+            Place::Automatic { within, stem } => {
+                let place = within.join(format!("{stem}-{:08x}", self.print as u32));
+                let exists = |there: &Path| Err::<(), _>(Error::FolderExists(there.into()));
+                match put_in_place(self.fresh, &place, exists) {
+                    // The same run was made before: it is all there.
+                    Ok(()) | Err(Error::FolderExists(_)) => Ok(place),
+                    Err(error) => Err(error),
                 }
-                // The same run was made before: it is all there.
-                Place::Automatic { .. } => return Ok(place),
-                // An empty one makes room for itself.
-                Place::Named { replace: false, .. } => {}
             }
         }
-        let cannot = Error::io("write the folder", &place);
-        self.fresh.finish(&place).map_err(cannot)?;
-        Ok(place)
     }
 }

@@ -1,28 +1,28 @@
 //! The folder of a run of networks.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ell0::export::Format;
 use ell0_data::write::write_whole;
 
-use super::{FILE, NetworkRun, NetworkRunSettings, SparseNetwork};
+use super::{FILE, NetworkData, NetworkRun, NetworkRunSettings, SparseNetwork};
 use crate::{
     error::Result,
     export::{ExportSettings, Exportable},
     files,
-    folder::{growing::read_settings, may_replace},
+    folder::{
+        growing::{Kind, read_settings},
+        only_names,
+    },
     report,
 };
 
 /// The folders inside the folder of a run.
 pub(super) const INSIDE: &[&str] = &["checkpoints", "networks", "export"];
 
-/// What a run leaves in its folder.
-const OURS: &[&str] = &[
+/// The files of a run.
+const FILES: &[&str] = &[
     "config.toml",
-    "checkpoints",
-    "networks",
-    "export",
     "metrics.jsonl",
     "results.json",
     FILE,
@@ -43,10 +43,19 @@ const OURS: &[&str] = &[
 /// Files of exported networks.
 const EXPORTED: &[&str] = &["network.h", "network.c", "network.onnx"];
 
-/// Whether a folder holds nothing but a run of networks.
-pub(super) fn may_throw_away(folder: &Path) -> Result<()> {
+/// What a run of networks leaves in its folder.
+pub(super) fn kind() -> Kind {
+    Kind {
+        name: "networks",
+        files: FILES.iter().map(ToString::to_string).collect(),
+        inside: INSIDE,
+        check: only_networks,
+    }
+}
+
+/// Whether the folders inside hold nothing but the networks of a run.
+fn only_networks(folder: &Path) -> Result<()> {
     let settings: NetworkRunSettings = read_settings(folder, "a run of networks")?;
-    may_replace(folder, OURS)?;
     let all = |endings: &[&str]| -> Vec<String> {
         let names = settings.names();
         let with = |name: &String| {
@@ -66,10 +75,18 @@ pub(super) fn may_throw_away(folder: &Path) -> Result<()> {
         let inside = folder.join(inside);
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         if inside.exists() {
-            may_replace(&inside, &names)?;
+            only_names(&inside, &names)?;
         }
     }
     Ok(())
+}
+
+impl NetworkData {
+    /// All files that are read.
+    pub(super) fn paths(&self) -> Vec<&Path> {
+        let files = [&self.files, &self.labels, &self.test, &self.test_labels];
+        files.into_iter().flatten().map(PathBuf::as_path).collect()
+    }
 }
 
 impl NetworkRun {
@@ -90,7 +107,9 @@ impl NetworkRun {
                     float: true,
                     replace: true,
                 };
-                settings.run(&what, folder.join("export"))?;
+                for file in settings.files(&what)? {
+                    put(&format!("export/{}", file.name), &file.content)?;
+                }
             }
         }
         for (name, figure) in self.figures() {

@@ -135,12 +135,14 @@ impl NetworkRunSettings {
         observer: &dyn Observer,
     ) -> Result<NetworkRun> {
         self.check()?;
+        if let Some(site) = site {
+            site.keep(&self.data.paths())?;
+        }
         let material = self.read(source, observer)?;
         let Some(site) = site else {
             return self.train(&material, None, observer);
         };
-        let made_with = " with `ell0 network`";
-        let _lock = site.begin(folder::INSIDE, self, made_with, folder::may_throw_away)?;
+        let _lock = site.begin(&folder::kind(), "network", self)?;
         self.train(&material, Some(&site.folder), observer)
     }
 

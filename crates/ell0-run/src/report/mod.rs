@@ -143,15 +143,9 @@ pub fn write(folder: impl AsRef<Path>) -> Result<PathBuf> {
     Ok(place)
 }
 
-/// Notes how a run began, if nobody did before.
-pub(crate) fn note_command(folder: &Path, command: Option<&str>) -> Result<()> {
-    let place = folder.join(COMMAND);
-    if let Some(command) = command
-        && !place.exists()
-    {
-        write_whole(&place, format!("{command}\n").as_bytes())?;
-    }
-    Ok(())
+/// What the file says of how a run began.
+pub(crate) fn command_text(command: &str) -> String {
+    format!("{command}\n")
 }
 
 /// What is said of a run without results: whether a process is at work on it.

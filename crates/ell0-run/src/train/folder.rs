@@ -13,19 +13,19 @@ use super::{
 use crate::{
     error::Result,
     files,
-    folder::{growing::read_settings, may_replace},
+    folder::{
+        growing::{Kind, read_settings},
+        only_names,
+    },
     report,
 };
 
 /// The folders inside the folder of a run.
 pub(super) const INSIDE: &[&str] = &["checkpoints", "policies", "events"];
 
-/// What a run leaves in its folder.
-const OURS: &[&str] = &[
+/// The files of a run.
+const FILES: &[&str] = &[
     "config.toml",
-    "checkpoints",
-    "policies",
-    "events",
     "metrics.jsonl",
     "results.json",
     "returns.svg",
@@ -50,10 +50,19 @@ const ENDINGS: [&[&str]; 3] = [
     &[""],
 ];
 
-/// Whether a folder holds nothing but a training.
-pub(crate) fn may_throw_away(folder: &Path) -> Result<()> {
+/// What a training leaves in its folder.
+pub(crate) fn kind() -> Kind {
+    Kind {
+        name: "training",
+        files: FILES.iter().map(ToString::to_string).collect(),
+        inside: INSIDE,
+        check: only_jobs,
+    }
+}
+
+/// Whether the folders inside hold nothing but files of the jobs of a training.
+fn only_jobs(folder: &Path) -> Result<()> {
     let settings: TrainSettings = read_settings(folder, "a training")?;
-    may_replace(folder, OURS)?;
     let jobs = settings.jobs();
     for (inside, endings) in INSIDE.iter().zip(ENDINGS) {
         let inside = folder.join(inside);
@@ -68,10 +77,10 @@ pub(crate) fn may_throw_away(folder: &Path) -> Result<()> {
         };
         let names: Vec<String> = jobs.iter().flat_map(named).collect();
         let ours: Vec<&str> = names.iter().map(String::as_str).collect();
-        may_replace(&inside, &ours)?;
+        only_names(&inside, &ours)?;
         if endings == [""] {
             for name in names.iter().map(|n| inside.join(n)).filter(|p| p.exists()) {
-                may_replace(&name, &[events::FILE])?;
+                only_names(&name, &[events::FILE])?;
             }
         }
     }

@@ -19,7 +19,7 @@ use ell0_control::{
 };
 use serde::{Deserialize, Serialize};
 
-pub(crate) use folder::may_throw_away;
+pub(crate) use folder::kind;
 pub(crate) use page::{RESULT_HEADER, result_row, returns};
 pub use plan::TrainPlan;
 pub use results::{AgentResult, MetricLine, TrainedPolicy, TrainingRun};
@@ -207,8 +207,7 @@ impl TrainSettings {
         let Some(site) = site else {
             return self.train(world, None, observer);
         };
-        let made_with = format!(" with `ell0 {}`", self.command);
-        let _lock = site.begin(folder::INSIDE, self, &made_with, folder::may_throw_away)?;
+        let _lock = site.begin(&folder::kind(), &self.command, self)?;
         self.train(world, Some(&site.folder), observer)
     }
 

@@ -17,8 +17,8 @@ use crate::{
     error::{Error, Result},
     files,
     folder::{
-        growing::{Site, read_settings},
-        may_replace,
+        growing::{self, Site, read_settings},
+        only_names,
     },
     jobs::side_by_side,
     metrics::{Line, Metrics},
@@ -50,11 +50,9 @@ pub(super) const QUICK_EPOCHS: u64 = 25;
 /// The folders inside the folder of a run.
 const INSIDE: &[&str] = &["checkpoints", "models"];
 
-/// What a run leaves in its folder.
-const OURS: &[&str] = &[
+/// The files of a run.
+const FILES: &[&str] = &[
     "config.toml",
-    "checkpoints",
-    "models",
     "metrics.jsonl",
     "results.json",
     "figure.svg",
@@ -92,10 +90,19 @@ pub struct ModelsRun {
     pub metrics: Vec<ModelEpoch>,
 }
 
-/// Whether a folder holds nothing but a run.
-pub(super) fn may_throw_away(folder: &Path) -> Result<()> {
+/// What a comparison leaves in its folder.
+pub(super) fn kind() -> growing::Kind {
+    growing::Kind {
+        name: "models",
+        files: FILES.iter().map(ToString::to_string).collect(),
+        inside: INSIDE,
+        check: only_models,
+    }
+}
+
+/// Whether the folders inside hold nothing but the models of a comparison.
+fn only_models(folder: &Path) -> Result<()> {
     let _: ModelsSettings = read_settings(folder, "a tutorial's models")?;
-    may_replace(folder, OURS)?;
     let names: Vec<String> = Kind::ALL.iter().map(|k| k.file()).collect();
     let files = |extensions: &[&str]| -> Vec<String> {
         let with = |name: &String| -> Vec<String> {
@@ -110,7 +117,7 @@ pub(super) fn may_throw_away(folder: &Path) -> Result<()> {
         let inside = folder.join(inside);
         if inside.exists() {
             let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
-            may_replace(&inside, &ours)?;
+            only_names(&inside, &ours)?;
         }
     }
     Ok(())
@@ -156,8 +163,8 @@ impl ModelsSettings {
     /// Trains all models in a new folder.
     pub fn run(&self, site: &Site, observer: &dyn Observer) -> Result<ModelsRun> {
         self.check()?;
-        let made_with = format!(" with `ell0 tutorial {}`", self.task.name());
-        let _lock = site.begin(INSIDE, self, &made_with, may_throw_away)?;
+        let command = format!("tutorial {}", self.task.name());
+        let _lock = site.begin(&kind(), &command, self)?;
         self.train(&site.folder, observer)
     }
 

@@ -13,8 +13,9 @@ use crate::{
     error::{Error, Result},
     folder::{
         Lock, Place,
-        growing::{Site, read_settings},
-        lock, may_replace,
+        growing::{Kind, Site, read_settings},
+        lock,
+        manifest::only_run,
     },
     observer::Observer,
     report::{self, Page, Run, Section},
@@ -163,9 +164,6 @@ impl From<TutorialSettings> for Begun {
     }
 }
 
-/// What the whole tutorial leaves in its folder, besides the stages.
-const OURS: [&str; 3] = ["config.toml", report::FILE, report::COMMAND];
-
 /// What the page begins with.
 const ABOUT: &str = "What L0 regularization does, from its pictures to a control law that is proved stable. Every parameter of a model gets a gate that can be exactly zero; training pays for each open gate, and what stays open is the model. The world is a pendulum that is to be swung up and held.";
 
@@ -200,8 +198,7 @@ impl TutorialSettings {
             }
             site.go_on(&[])?
         } else {
-            let made_with = " with `ell0 tutorial`";
-            site.begin(&[], &asked, made_with, may_throw_away)?
+            site.begin(&kind(), "tutorial", &asked)?
         };
         Ok(Tutorial {
             settings: *self,
@@ -321,22 +318,32 @@ impl Tutorial {
     }
 }
 
-/// Whether a folder holds nothing but a tutorial, and no process is writing to a stage of it.
-fn may_throw_away(folder: &Path) -> Result<()> {
+/// What the whole tutorial leaves in its folder.
+fn kind() -> Kind {
+    let stages = Stage::ALL.iter().map(|stage| stage.name());
+    let files = ["config.toml", report::FILE, report::COMMAND];
+    Kind {
+        name: "tutorial",
+        files: stages.chain(files).map(String::from).collect(),
+        inside: &[],
+        check: only_stages,
+    }
+}
+
+/// Whether the folders of the stages hold nothing but what these leave, and no process is writing to them.
+fn only_stages(folder: &Path) -> Result<()> {
     let _: Begun = read_settings(folder, "a whole tutorial")?;
-    let stages = Stage::ALL.iter().map(|s| s.name());
-    may_replace(folder, &stages.chain(OURS).collect::<Vec<_>>())?;
     for stage in Stage::ALL {
         let inside = folder.join(stage.name());
         if !inside.is_dir() {
             continue;
         }
         match stage {
-            Stage::Figures => figures::may_throw_away(&inside)?,
-            Stage::Analysis => may_replace(&inside, analyze::OURS)?,
-            Stage::Dynamics | Stage::Reward => comparison::may_throw_away(&inside)?,
-            Stage::Policy => train::may_throw_away(&inside)?,
-            Stage::Pde => pde::may_throw_away(&inside)?,
+            Stage::Figures => only_run(&inside, figures::KIND)?,
+            Stage::Analysis => only_run(&inside, analyze::KIND)?,
+            Stage::Dynamics | Stage::Reward => comparison::kind().only_run(&inside)?,
+            Stage::Policy => train::kind().only_run(&inside)?,
+            Stage::Pde => pde::kind().only_run(&inside)?,
         }
         let _held = lock(&inside)?;
     }

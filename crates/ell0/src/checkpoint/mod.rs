@@ -33,7 +33,7 @@ mod whole;
 
 pub use container::{Tensor, Tensors, format_of, from_bytes, to_bytes};
 pub use journal::Journal;
-pub use unfinished::{LOCK, TEMPORARY, WholeFolder, clear_leftovers, discard_unfinished};
+pub use unfinished::{LOCK, TEMPORARY, Unplaced, WholeFolder, clear_leftovers, discard_unfinished};
 pub use whole::{WholeFile, write_whole};
 
 #[cfg(test)]

@@ -177,24 +177,43 @@ impl WholeFolder {
         self.folder.path()
     }
 
-    /// Gives the folder its name; an empty one that is there makes room.
-    pub fn finish(self, place: &Path) -> io::Result<()> {
-        let WholeFolder {
-            folder,
-            lock,
-            entry,
-        } = self;
+    /// Gives the folder its name; an empty one that is there makes room. If that cannot be, it comes back.
+    pub fn finish(self, place: &Path) -> Result<(), Unplaced> {
+        if let Err(error) = self.rename_to(place) {
+            return Err(Unplaced {
+                folder: self,
+                error,
+            });
+        }
+        // The temporary name is gone. The lock goes last: without it, what is left behind could not be told from what is being written.
+        let _ = self.folder.keep();
+        let _ = std::fs::remove_file(place.join(LOCK));
+        drop((self.lock, self.entry));
+        Ok(())
+    }
+
+    fn rename_to(&self, place: &Path) -> io::Result<()> {
         // Temporary folders are private; what the user asked for is like any other.
         #[cfg(unix)]
         std::fs::set_permissions(
-            folder.path(),
+            self.path(),
             std::os::unix::fs::PermissionsExt::from_mode(0o755),
         )?;
-        std::fs::rename(folder.path(), place)?;
-        // The temporary name is gone. The lock goes last: without it, what is left behind could not be told from what is being written.
-        let _ = folder.keep();
-        let _ = std::fs::remove_file(place.join(LOCK));
-        drop((lock, entry));
-        Ok(())
+        std::fs::rename(self.path(), place)
+    }
+}
+
+/// A folder that could not get its name.
+#[derive(Debug)]
+pub struct Unplaced {
+    /// The folder, as it was.
+    pub folder: WholeFolder,
+    /// Why.
+    pub error: io::Error,
+}
+
+impl From<Unplaced> for io::Error {
+    fn from(unplaced: Unplaced) -> Self {
+        unplaced.error
     }
 }

@@ -109,7 +109,7 @@ impl Whole {
             command: Some(command_line()),
         };
         settings.begin(&site).map_err(|error| match error.root() {
-            Error::OtherRun { found, .. } => {
+            Error::OtherRun { found, .. } if !self.force => {
                 let found = found
                     .replace(", not quick", ", not --quick")
                     .replace(", quick", ", --quick");

@@ -21,9 +21,9 @@ use serde_json::Value;
 use crate::{
     error::Result,
     files,
-    folder::{Folder, Place, may_replace},
+    folder::{Folder, Place},
     observer::{Observer, Task},
-    report::{self, Page, Section},
+    report::{Page, Section},
 };
 
 /// The drawings of the method.
@@ -142,39 +142,20 @@ const FIGURES: [Plate; 6] = [
     },
 ];
 
-/// What a run leaves in its folder, and in the folder inside it.
-const OURS: &[&str] = &["figures", "results.json", report::FILE, report::COMMAND];
+/// What such a run is called.
+pub(super) const KIND: &str = "figures";
+
+/// The folder of the drawings inside it.
 const INSIDE: &str = "figures";
 
 fn file(name: &str, extension: &str) -> String {
     format!("{name}.{extension}")
 }
 
-/// Whether a folder holds nothing but figures.
-pub(super) fn may_throw_away(folder: &Path) -> Result<()> {
-    may_replace(folder, OURS)?;
-    let inside = folder.join(INSIDE);
-    if !inside.is_dir() {
-        return Ok(());
-    }
-    let both = |plate: &Plate| [file(plate.name, "svg"), file(plate.name, "png")];
-    let files: Vec<String> = FIGURES.iter().flat_map(both).collect();
-    let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    may_replace(&inside, &files)
-}
-
 impl FigureSettings {
     /// Whether the folder of the figures could be put there: asked before the work begins.
     pub fn check_place(&self, place: &Place) -> Result<()> {
-        if let Place::Named {
-            folder,
-            replace: true,
-        } = place
-            && folder.is_dir()
-        {
-            may_throw_away(folder)?;
-        }
-        place.check(OURS)
+        place.check(KIND, [])
     }
 
     /// Draws all figures.
@@ -215,7 +196,7 @@ impl FigureSettings {
 impl DrawnFigures {
     /// Writes the folder of the figures: each as SVG and PNG, the numbers, the page. Says where it is.
     pub fn write(&self, place: &Place, command: Option<&str>) -> Result<PathBuf> {
-        let mut folder = Folder::new(place, OURS)?;
+        let mut folder = Folder::new(place, KIND, [])?;
         for (name, figure) in &self.drawings {
             folder.draw(&format!("{INSIDE}/{name}"), figure)?;
         }

@@ -8,7 +8,10 @@ use super::{Begun, PdeProblem, PdeRun, pictures, problem::Part};
 use crate::{
     error::Result,
     files,
-    folder::{growing::read_settings, lock, may_replace},
+    folder::{
+        growing::{Kind, read_settings},
+        lock,
+    },
     report,
     train::{self, TrainingRun},
 };
@@ -16,19 +19,32 @@ use crate::{
 /// The file with all numbers.
 const RESULTS: &str = "results.json";
 
-/// Whether a folder holds nothing but such a run, and no process is writing to a training of it.
-pub(crate) fn may_throw_away(folder: &Path) -> Result<()> {
-    let _: Begun = read_settings(folder, "the tutorial on equations of fields")?;
-    let parts = Part::ALL;
-    let mut ours = vec!["config.toml", RESULTS, report::FILE, report::COMMAND];
-    ours.extend(parts.iter().map(|p| p.name));
+/// What such a run leaves in its folder.
+pub(crate) fn kind() -> Kind {
+    let files = ["config.toml", RESULTS, report::FILE, report::COMMAND];
+    let parts = Part::ALL.iter().map(|part| part.name.to_string());
     let pictures = PdeProblem::ALL.map(|p| ["svg", "png"].map(|e| format!("{}.{e}", p.name())));
-    ours.extend(pictures.iter().flatten().map(String::as_str));
-    may_replace(folder, &ours)?;
-    for part in parts {
+    let pictures = pictures.into_iter().flatten();
+    Kind {
+        name: "control of fields",
+        files: files
+            .map(String::from)
+            .into_iter()
+            .chain(parts)
+            .chain(pictures)
+            .collect(),
+        inside: &[],
+        check: only_trainings,
+    }
+}
+
+/// Whether the folders of the parts hold nothing but trainings, to which no process writes.
+fn only_trainings(folder: &Path) -> Result<()> {
+    let _: Begun = read_settings(folder, "the tutorial on equations of fields")?;
+    for part in Part::ALL {
         let inside = folder.join(part.name);
         if inside.is_dir() {
-            train::may_throw_away(&inside)?;
+            train::kind().only_run(&inside)?;
             let _held = lock(&inside)?;
         }
     }

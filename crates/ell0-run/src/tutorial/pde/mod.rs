@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use measured::{PdeMeasured, PdeRow};
 pub use problem::PdeProblem;
 
-pub(crate) use folder::may_throw_away;
+pub(crate) use folder::kind;
 
 use self::{measured::measure, problem::Part};
 use crate::{
@@ -91,8 +91,7 @@ impl PdeSettings {
     pub fn run(&self, site: &Site, observer: &dyn Observer) -> Result<PdeRun> {
         let begun = Begun { pde: *self };
         let folder = &site.folder;
-        let made_with = format!(" with `ell0 {}`", Self::COMMAND);
-        let _lock = site.begin(&[], &begun, &made_with, may_throw_away)?;
+        let _lock = site.begin(&folder::kind(), Self::COMMAND, &begun)?;
         self.work(folder, observer)
     }
 
