@@ -251,8 +251,9 @@ class Networks:
         The networks, in the order of `results`.
     results : list of dict
         A row for each: accuracy or mean squared error with its 95 % interval and the rows that it
-        was measured on, rows that are copies of others, confusion, calibration, units, inputs that are read, parameters,
-        operations, epochs, seconds, and whether it was chosen.
+        was measured on, the number of rows that are copies of others, confusion, calibration,
+        units, inputs that are read, parameters, operations, epochs, seconds, and whether it was
+        chosen.
     folder : Path or None
         Where the run is kept.
     """

@@ -148,8 +148,7 @@ def test_sympy(law, lorenz):
     right = law.to_sympy()
     assert list(right) == NAMES
     value = [
-        float(e.subs(dict(zip(sympy.symbols("x y z"), X[3], strict=True))))
-        for e in right.values()
+        float(e.subs(dict(zip(sympy.symbols("x y z"), X[3], strict=True)))) for e in right.values()
     ]
     for name in NAMES:
         by_name = sympy.diff(right["z"], name)
