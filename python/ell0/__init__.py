@@ -2,6 +2,7 @@
 
 from ._ell0 import __version__
 from ._registration import register_when_needed
+from ._warnings import CollapsedWarning, MissingTermWarning, NoLawWarning
 from .evaluation import evaluate
 from .law import Law
 from .network import Network, Networks, network, read_network, resume_network
@@ -10,9 +11,12 @@ from .statistics import Statistics
 from .training import Training, train
 
 __all__ = [
+    "CollapsedWarning",
     "Law",
+    "MissingTermWarning",
     "Network",
     "Networks",
+    "NoLawWarning",
     "Policy",
     "Statistics",
     "Training",

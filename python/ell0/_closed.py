@@ -151,6 +151,10 @@ class ClosedForm:
     def to_sympy(self) -> dict[str, Any]:
         """The right-hand sides as expressions of SymPy, by their targets.
 
+        Their symbols have no assumptions, so that `sympy.Symbol("x")` is one of them, and names
+        will do: `sympy.diff(right, "x")`. Inputs are real numbers all the same, of which SymPy
+        makes use after `right.subs("x", sympy.Symbol("x", real=True))`, as for |x|.
+
         Examples
         --------
         >>> import numpy as np

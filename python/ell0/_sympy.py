@@ -27,7 +27,7 @@ def expression(text: str, inputs: list[str]) -> Any:
     known["abs"] = sympy.Abs
     # Inputs may be called as nothing in Python may be, so they get names that nothing else has.
     stands_for = {name: f"_input_{k}" for k, name in enumerate(inputs)}
-    known |= {key: sympy.Symbol(name, real=True) for name, key in stands_for.items()}
+    known |= {key: sympy.Symbol(name) for name, key in stands_for.items()}
 
     def python(token: re.Match[str]) -> str:
         word, quoted = token["word"], token["quoted"]

@@ -62,8 +62,8 @@ def gather(partition: Any, question: Question) -> bytes:
     >>> question = {"library": "polynomial(2)", "inputs": ["a"], "targets": ["y"]}
     >>> a = np.linspace(-1, 1, 500)
     >>> parts = [gather({"a": s * a, "y": 2 - 3 * (s * a) ** 2}, question) for s in (1, 2, 3)]
-    >>> print(merged(parts).law())
-    y = 2 - 3*a^2
+    >>> merged(parts).law().equations
+    ['y = 2 - 3*a^2']
     """
     return part_of([partition], question).to_bytes()
 
@@ -199,8 +199,9 @@ def fit(
     >>> import ell0.distributed
     >>> a = np.linspace(-1, 1, 500)
     >>> tables = ({"a": s * a, "y": 2 - 3 * (s * a) ** 2} for s in (1, 2, 3))
-    >>> print(ell0.distributed.fit(tables, "polynomial(2)", inputs=["a"], targets=["y"]))
-    y = 2 - 3*a^2
+    >>> law = ell0.distributed.fit(tables, "polynomial(2)", inputs=["a"], targets=["y"])
+    >>> law.equations
+    ['y = 2 - 3*a^2']
     """
     law = {name: settings.pop(name) for name in _OF_LAW if name in settings}
     if library is not None:

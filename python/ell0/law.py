@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
+from html import escape
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -14,6 +15,7 @@ from ._closed import NotFittedError
 from ._meaning import Meaning, Names
 from ._progress import Progress, watching
 from ._tables import measurements
+from ._warnings import warn_of_verdicts
 from ._working import Working
 
 
@@ -55,8 +57,9 @@ class Law(Working):
     >>> t = np.arange(400) * 0.01
     >>> x = 0.5 + 2.5 * np.exp(-2 * t)
     >>> law = ell0.Law(library="polynomial(2)").fit(x, t=t, names=["x"])
-    >>> print(law)
+    >>> print(law)  # doctest: +ELLIPSIS
     x' = 1 - 2*x
+    x: explained...
     >>> law.feature_names
     ['1', 'x', 'x^2']
     >>> law.coefficients.round(3)
@@ -160,19 +163,43 @@ class Law(Working):
             If something is wrong with data or settings; the sentence says what, and where.
         KeyboardInterrupt
             If it was stopped.
+
+        Warns
+        -----
+        NoLawWarning
+            If no law was found for some target.
+        MissingTermWarning
+            If the library may lack a term of some equation.
         """
         said = Meaning.of(states, controls, inputs, targets, names, time, trajectory)
         given = measurements(X, t, u, x_dot, said)
         settings = _settings.of_fit(self, given.roles)
         with watching(progress) as callback:
             found = _ell0.fit(settings, given.tables, callback)
-        return self._of(found)
+        return self._of(found, warns=True)
 
-    def _of(self, found: _ell0.Found) -> Law:
+    def _of(self, found: _ell0.Found, warns: bool = False) -> Law:
         """The law that was found."""
         self._found, self._told = found, None
         self._take(found.model())
+        if warns:
+            warn_of_verdicts(found)
         return self
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """How far each equation explains what it gives, by its target.
+
+        There are none where a law was not held against measurements: those of other criteria than
+        the likelihood, and those that were read as a model alone.
+        """
+        if self._found is None and self._told is None:
+            return {}
+        return {target: verdict for target, (verdict, _) in self._all()["words"].items()}
+
+    def __str__(self) -> str:
+        told = [f"{target}: {verdict}" for target, verdict in self.verdicts.items()]
+        return "\n".join([super().__str__(), *told])
 
     @property
     def intervals(self) -> Any:
@@ -270,4 +297,8 @@ class Law(Working):
 
     def _repr_html_(self) -> str:
         charts = dict(self._found.figures()) if self._found is not None else {}
-        return super()._repr_html_() + charts.get("path", "")
+        verdicts = (
+            f"<div>{escape(target)}: {escape(verdict)}</div>"
+            for target, verdict in self.verdicts.items()
+        )
+        return super()._repr_html_() + "".join(verdicts) + charts.get("path", "")

@@ -15,6 +15,7 @@ from ._columns import Array, Doubles, as_array, is_table, numbers
 from ._meaning import Names, files_of, listed
 from ._progress import Progress, watching
 from ._rows import classes_of, rows, text, wide
+from ._warnings import CollapsedWarning, warn
 
 #: Factors of the price where nobody says others, as of `--path`.
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -250,8 +251,9 @@ class Networks:
         The networks, in the order of `results`.
     results : list of dict
         A row for each: accuracy or mean squared error with its 95 % interval and the rows that it
-        was measured on, confusion, calibration, units, inputs that are read, parameters,
-        operations, epochs, seconds, and whether it was chosen.
+        was measured on, the number of rows that are copies of others, confusion, calibration,
+        units, inputs that are read, parameters, operations, epochs, seconds, and whether it was
+        chosen.
     folder : Path or None
         Where the run is kept.
     """
@@ -264,6 +266,7 @@ class Networks:
                 f"the run in {folder} is not finished: ell0.resume_network({str(folder)!r})"
                 " goes on with it"
             )
+        self._told = run.told()
         self.networks = [Network(network) for network in run.networks()]
         self._epochs = run.epochs()
 
@@ -292,6 +295,16 @@ class Networks:
         assert isinstance(epochs, list)
         return epochs
 
+    @property
+    def warning(self) -> str | None:
+        """What is wrong with the network that was chosen, if it says the same of every row."""
+        return self._told[self.results.index(self.result)][1]
+
+    def _warn(self) -> Networks:
+        if self.warning is not None:
+            warn(self.warning, CollapsedWarning)
+        return self
+
     def report(self) -> Path:
         """The page of the run."""
         if self.folder is None:
@@ -311,6 +324,8 @@ class Networks:
             mark = " ←" if row["chosen"] and len(self.results) > 1 else ""
             size = f"{shape:>14} {row['parameters']:>8}{mark}"
             lines.append(f"{price:>10} {value:>10.4g} {interval:>21} {size}")
+        measured, warning = self._told[self.results.index(self.result)]
+        lines += measured if warning is None else [f"Warning: {warning}.", *measured]
         return "\n".join(lines)
 
 
@@ -368,9 +383,11 @@ def network(
     labels : array, or paths beside files, optional
         The class of each row, if it is no column of the data.
     test, test_labels : path or list of paths, optional
-        Files of rows that only tell how good the network is, and of their classes.
+        Files of rows that only tell how good the network is, and of their classes. Rows with the
+        same inputs as a row to learn from are left out.
     test_share : float
-        Without `test`, the share of the rows that only tells how good it is.
+        Without `test`, the share of the rows that only tells how good it is. Rows with the same
+        inputs stand on one side.
     drop_missing : bool
         Whether rows with NaN are left out. Otherwise they are an error.
     hidden : int or list of int
@@ -430,6 +447,11 @@ def network(
     -------
     Networks
         The networks, and how good they are.
+
+    Warns
+    -----
+    CollapsedWarning
+        If the network that was chosen says the same of every row.
 
     Examples
     --------
@@ -505,7 +527,7 @@ def network(
     site = None if out is None else (out, force)
     with watching(progress) as callback:
         run = _ell0.network(_settings.written(settings), tables, site, callback)
-    return Networks(run, None if out is None else Path(out))
+    return Networks(run, None if out is None else Path(out))._warn()
 
 
 def resume_network(folder: str | os.PathLike[str], progress: Progress = None) -> Networks:
@@ -515,7 +537,7 @@ def resume_network(folder: str | os.PathLike[str], progress: Progress = None) ->
     """
     with watching(progress) as callback:
         run = _ell0.resume_network(folder, callback)
-    return Networks(run, Path(folder))
+    return Networks(run, Path(folder))._warn()
 
 
 def read_network(path: str | os.PathLike[str]) -> Networks | Network:

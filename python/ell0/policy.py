@@ -233,8 +233,8 @@ class Policy:
             raise ValueError(f"{self.kind} is no closed form: only laws can be analysed")
         if env is None and self.environment is None:
             raise ValueError(
-                "the step of the world it was trained in is not known in closed form:"
-                " give one of ours that is like it, as in env='pendulum(g=9.81)'"
+                "in which environment? The policy does not know one of ours that it was trained"
+                " in: give one that is like it, as in env='pendulum(g=9.81)'"
             )
         place = place_of(self.environment if env is None else env)
         if not place.world.is_known:
@@ -257,19 +257,40 @@ class Policy:
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Saves it as `policies/NAME.safetensors` of a run, or, by its ending, as `model.json`."""
-        if os.fspath(path).endswith(".json"):
-            law = self.law
-            if law is None:
-                raise ValueError(f"{self.kind} is no closed form: save it as .safetensors")
-            law.save(path)
-        else:
-            self._policy.save(path)
+        """Saves it as `policies/NAME.safetensors` of a run, or, by its ending, as `model.json`.
+
+        `load` reads both, and acts by the same bits. Whoever reads a model reads the equations of
+        the latter, which are the law in double precision.
+        """
+        told = {
+            "environment": self.environment,
+            "observation_shape": self._seen,
+            "action_shape": self._shape,
+            "action_type": self._dtype.name,
+        }
+        self._policy.save(path, json.dumps(told))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Policy:
-        """Reads `policies/NAME.safetensors` of a run, of `ell0 train` or of `save`."""
-        return cls(_ell0.Policy.read(path), Path(path).stem)
+        """Reads what `save` wrote, or `policies/NAME.safetensors` of a run or of `ell0 train`."""
+        policy, name = _ell0.Policy.read(path), Path(path).stem
+        if policy.trained_in is None:
+            return cls(policy, name)
+        told = json.loads(policy.trained_in)
+        try:
+            kind = np.dtype(told["action_type"])
+        except TypeError:
+            raise ValueError(
+                f"{os.fspath(path)}: NumPy has no numbers of the type {told['action_type']!r}"
+            ) from None
+        return cls(
+            policy,
+            name,
+            environment=told["environment"],
+            observation_shape=tuple(told["observation_shape"]),
+            action_shape=tuple(told["action_shape"]),
+            action_dtype=kind,
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_policy": self._policy.to_bytes()}

@@ -58,8 +58,8 @@ class Statistics:
     >>> both = first.merge(pickle.loads(pickle.dumps(second)))
     >>> both.rows
     2000
-    >>> print(both.law())
-    y = 2*a - 0.5*a*b
+    >>> both.law().equations
+    ['y = 2*a - 0.5*a*b']
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class Statistics:
         )
         with watching(progress) as callback:
             found = self._gathered.fit(_settings.of_fit(law, {}), callback)
-        return law._of(found)
+        return law._of(found, warns=True)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_gathered": self._gathered.to_bytes()}

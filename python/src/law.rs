@@ -127,6 +127,21 @@ impl Found {
         pairs.map(of).collect()
     }
 
+    /// The verdict on each equation: in a word, and in a sentence.
+    fn verdicts(&self) -> PyResult<Vec<(String, String, String)>> {
+        let Some(judgement) = &self.found.judgement else {
+            return Ok(Vec::new());
+        };
+        let pairs = self.found.equations.iter().zip(&judgement.equations);
+        let of = |(equation, judged): (&ell0_run::DiscoveredEquation, &ell0_run::Judged)| {
+            let verdict =
+                serde_json::to_value(judged.verdict).map_err(|e| unread("a verdict", &e))?;
+            let word = verdict.as_str().unwrap_or_default().to_string();
+            Ok((equation.target.clone(), word, judged.words()))
+        };
+        pairs.map(of).collect()
+    }
+
     /// Sentences about what was left out of the data.
     fn left_out(&self) -> Vec<String> {
         let blemishes = self.found.blemishes_told();

@@ -43,6 +43,14 @@ impl NetworkRun {
         serde_json::to_string(self.run.rows()).map_err(|e| unread("the results", &e))
     }
 
+    /// On which rows each was measured, in sentences, and what is wrong with it.
+    fn told(&self) -> Vec<(Vec<String>, Option<String>)> {
+        let pairs = self.run.rows().iter().zip(&self.run.networks);
+        pairs
+            .map(|(result, network)| (result.measured_told(), result.warning(&network.names)))
+            .collect()
+    }
+
     /// All epochs: JSON.
     fn epochs(&self) -> PyResult<String> {
         serde_json::to_string(&self.run.metrics).map_err(|e| unread("the epochs", &e))
@@ -187,6 +195,11 @@ impl SparseNetwork {
     /// What goes in and what comes out is called: JSON.
     fn names(&self) -> PyResult<String> {
         serde_json::to_string(&self.network.names).map_err(|e| unread("the names", &e))
+    }
+
+    /// Whether it says the same of all rows.
+    fn says_the_same_of(&self, x: PyReadonlyArray2<f64>) -> PyResult<bool> {
+        self.network.says_the_same_of(&[&rows(&x)]).map_err(raised)
     }
 
     /// How good it is on rows: JSON.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ell0_control::{
-    agent::Actor,
+    agent::{Actor, PolicyFile, TrainedIn},
     policy::{LawPolicy, Policy as Acts},
 };
 use ell0_run::{
@@ -36,19 +36,44 @@ pub fn register(module: &Bound<PyModule>) -> PyResult<()> {
 #[pyclass(module = "ell0._ell0", frozen)]
 pub struct Policy {
     actor: Actor,
+    trained_in: Option<TrainedIn>,
+}
+
+impl Policy {
+    fn of(actor: Actor) -> Self {
+        Policy {
+            actor,
+            trained_in: None,
+        }
+    }
 }
 
 #[pymethods]
 impl Policy {
-    /// Of a file `policies/NAME.safetensors`.
+    /// Of a file `policies/NAME.safetensors`, or one that was saved.
     #[staticmethod]
     fn read(path: PathBuf) -> PyResult<Self> {
-        let actor = Actor::load(path).map_err(raised)?;
-        Ok(Policy { actor })
+        let PolicyFile { actor, trained_in } = PolicyFile::read(path).map_err(raised)?;
+        Ok(Policy { actor, trained_in })
     }
 
-    fn save(&self, path: PathBuf) -> PyResult<()> {
-        self.actor.save(path).map_err(raised)
+    /// Saves it, by the ending of the file as a `model.json` or as tensors, and with it where it was trained: JSON.
+    fn save(&self, path: PathBuf, trained_in: &str) -> PyResult<()> {
+        let trained_in: TrainedIn = serde_json::from_str(trained_in)
+            .map_err(|e| unread("where a policy was trained", &e))?;
+        let file = PolicyFile {
+            actor: self.actor.clone(),
+            trained_in: Some(trained_in),
+        };
+        file.save(path).map_err(raised)
+    }
+
+    /// Where it was trained, as its file tells: JSON.
+    #[getter]
+    fn trained_in(&self) -> PyResult<Option<String>> {
+        let told = self.trained_in.as_ref().map(serde_json::to_string);
+        told.transpose()
+            .map_err(|e| unread("where a policy was trained", &e))
     }
 
     /// The bytes of its file.
@@ -59,7 +84,7 @@ impl Policy {
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
         let actor = Actor::from_bytes(bytes, "the bytes of a policy").map_err(raised)?;
-        Ok(Policy { actor })
+        Ok(Policy::of(actor))
     }
 
     /// What it is: the text of its kind.
@@ -166,10 +191,7 @@ impl Training {
 
     /// Names of the policies, and the policies, in the order of the rows.
     fn policies(&self) -> Vec<(String, Policy)> {
-        let of = |p: &ell0_run::TrainedPolicy| {
-            let actor = p.actor.clone();
-            (p.name.clone(), Policy { actor })
-        };
+        let of = |p: &ell0_run::TrainedPolicy| (p.name.clone(), Policy::of(p.actor.clone()));
         self.run.policies.iter().map(of).collect()
     }
 

@@ -43,7 +43,9 @@ def decay(rows=400, start=2.5):
 
 
 def test_what_it_finds(law):
-    assert str(law).splitlines() == law.equations
+    said = [f"{target}: {verdict}" for target, verdict in law.verdicts.items()]
+    assert list(law.verdicts) == NAMES and str(law).splitlines() == [*law.equations, *said]
+    assert law.verdicts["x"] == law.diagnostics["equations"]["x"]["words"]
     assert law.equations[0] == "x' = -9.9944*x + 9.995*y"
     assert law.feature_names[:6] == ["1", "x", "y", "z", "x^2", "x y"]
     assert law.coefficients.shape == (3, 20)
@@ -146,9 +148,14 @@ def test_sympy(law, lorenz):
     right = law.to_sympy()
     assert list(right) == NAMES
     value = [
-        float(e.subs(dict(zip(sympy.symbols("x y z", real=True), X[3], strict=True))))
-        for e in right.values()
+        float(e.subs(dict(zip(sympy.symbols("x y z"), X[3], strict=True)))) for e in right.values()
     ]
+    for name in NAMES:
+        by_name = sympy.diff(right["z"], name)
+        assert by_name == sympy.diff(right["z"], sympy.Symbol(name))
+        assert by_name != 0
+    assert float(sympy.diff(right["z"], "x").subs({"y": 2})) == pytest.approx(2, rel=0.01)
+    assert right["z"].free_symbols == set(sympy.symbols("x y z"))
     assert np.allclose(value, law.predict(X[3]))
     odd = {
         "format": "ell0-model",
@@ -160,7 +167,7 @@ def test_sympy(law, lorenz):
     odd_law = Law()
     odd_law._take(ell0._ell0.Equations.from_json(json.dumps(odd)))
     row = np.array([1.3, -0.7, 2.0])
-    values = dict(zip((sympy.Symbol(n, real=True) for n in odd["inputs"]), row, strict=True))
+    values = dict(zip((sympy.Symbol(n) for n in odd["inputs"]), row, strict=True))
     assert float(odd_law.to_sympy()["q"].subs(values)) == pytest.approx(odd_law.predict(row)[0])
     with pytest.raises(ValueError, match="no sum of terms"):
         _ = odd_law.coefficients
@@ -169,6 +176,7 @@ def test_sympy(law, lorenz):
 def test_notebook(law):
     page = law._repr_html_()
     assert "<math>" in page and "<svg" in page
+    assert all(f"<div>{name}: {law.verdicts[name]}</div>" in page for name in NAMES)
     assert law._repr_latex_() == law.to_latex()
     assert r"\begin{align*}" in law.to_latex()
     assert "9.99 " in law.to_latex(digits=3)
@@ -269,6 +277,41 @@ def test_the_same_bytes_as_the_command_line(lorenz, law, tmp_path):
         same = (tmp_path / "py" / name).read_bytes() == (tmp_path / "cli" / name).read_bytes()
         assert same, name
     assert text(Law.read(tmp_path / "cli")).encode() == theirs
+
+
+def by_lot(rows=400):
+    a, noise = np.random.default_rng(0).normal(size=(2, rows))
+    return a, noise
+
+
+def test_no_law_and_missing_terms_are_warned_of():
+    a, noise = by_lot()
+    data = {"a": a, "nothing": noise, "bent": a + 0.2 * np.sin(6 * a) + 1e-3 * noise}
+    settings = {"inputs": ["a"], "targets": ["nothing", "bent"]}
+    with pytest.warns(UserWarning) as heard:
+        law = Law("polynomial(1)").fit(data, **settings)
+    assert [w.category for w in heard] == [ell0.NoLawWarning, ell0.MissingTermWarning]
+    assert [w.filename for w in heard] == [__file__] * 2
+    assert str(heard[0].message) == f"nothing: {law.verdicts['nothing']}"
+    assert str(heard[1].message) == f"bent: {law.verdicts['bent']}"
+    assert "no law" in str(heard[0].message) and "may lack a term" in str(heard[1].message)
+    assert str(law).splitlines()[2:] == [str(warning.message) for warning in heard]
+    again = pickle.loads(pickle.dumps(law))
+    assert str(again) == str(law) and "may lack a term" in again._repr_html_()
+    with pytest.warns(ell0.NoLawWarning):
+        ell0.Statistics("polynomial(1)", **settings).update(data).law()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", category=ell0.NoLawWarning)
+        with pytest.raises(ell0.MissingTermWarning):
+            law.fit(data, **settings)
+    # What was found is there, whether a warning is an error or not.
+    assert law.verdicts
+
+
+def test_a_model_alone_has_no_verdict(law, tmp_path):
+    alone = Law.load(law.save(tmp_path / "law.json"))
+    assert alone.verdicts == {} and str(alone).splitlines() == alone.equations == law.equations
 
 
 def test_no_warnings_in_a_plain_fit(lorenz):

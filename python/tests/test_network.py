@@ -187,8 +187,39 @@ def test_path(words):
     assert {epoch["run"] for epoch in run.epochs} == {"price-x0.1", "price-x100"}
     assert "←" in repr(run)
     # At a price that nothing is worth, nothing is read.
-    dear = ell0.network(words, class_="kind", lambda_=1e4, **{**SHORT, "epochs": 200}).network
-    assert dear.inputs_read == [] and set(dear.predict(words)) <= set(WORDS)
+    with pytest.warns(ell0.CollapsedWarning, match="the class `mid` for every row") as heard:
+        dear = ell0.network(words, class_="kind", lambda_=1e4, **{**SHORT, "epochs": 200})
+    assert [warning.filename for warning in heard] == [__file__]
+    assert dear.network.inputs_read == [] and set(dear.network.predict(words)) == {"mid"}
+    assert dear.result["same_for_all"] and f"Warning: {dear.warning}." in repr(dear)
+    assert pickle.loads(pickle.dumps(dear)).warning == dear.warning
+    assert run.warning is None and "Warning" not in repr(run)
+
+
+def test_rows_that_were_learned_from_are_not_tested_on(words, tmp_path):
+    file = written(tmp_path, words)
+    with pytest.raises(ValueError, match="is a file to learn from and one to test on"):
+        ell0.network(file, class_="kind", test=tmp_path / "." / "data.csv", **SHORT)
+    with pytest.raises(ValueError, match="all 300 rows to test on have the inputs of rows"):
+        ell0.network(words, class_="kind", test=file, **SHORT)
+    first = {name: column[:200] for name, column in words.items()}
+    run = ell0.network(first, class_="kind", test=file, out=tmp_path / "run", **SHORT)
+    assert (run.result["rows"], run.result["left_out"], run.result["copies"]) == (100, 200, 0)
+    assert "Left out: 200 rows to test on" in repr(run) == repr(ell0.read_network(tmp_path / "run"))
+    assert "Left out: 200 rows to test on" in run.report().read_text()
+
+
+def test_copies_stand_on_one_side(words):
+    rng = np.random.default_rng(5)
+    rows = np.repeat(rng.normal(size=(120, 3)), 6, axis=0)
+    labels = np.repeat(rng.integers(0, 2, 120), 6)
+    settings = {**SHORT, "hidden": 32, "epochs": 100, "lambda_": 0}
+    found = ell0.network(rows, labels=labels, **settings)
+    assert found.result["copies"] == 600 and found.result["measured_on"] == "test"
+    assert found.network.score(rows, labels) > 0.8
+    # Labels by lot: 24 kinds of rows are told by chance.
+    assert found.result["accuracy"] < 0.8
+    assert "600 rows with the same inputs as an earlier one" in repr(found)
 
 
 def images(rows=200):
@@ -219,11 +250,14 @@ def test_images_in_idx(tmp_path):
     labels = tmp_path / "labels"
     by_file = ell0.network(tmp_path / "images", labels=labels, **SHORT)
     assert raw(by_file.network) == raw(ell0.network(pixels, labels=label, **SHORT).network)
+    for name, array in (("others", 255 - pixels), ("their", label)):
+        head = struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape)
+        (tmp_path / name).write_bytes(head + array.tobytes())
     tested = ell0.network(
         tmp_path / "images",
         labels=labels,
-        test=[tmp_path / "images"],
-        test_labels=[labels],
+        test=[tmp_path / "others"],
+        test_labels=[tmp_path / "their"],
         **SHORT,
     )
     assert tested.result["measured_on"] == "test" and tested.result["rows"] == 200

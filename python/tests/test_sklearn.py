@@ -1,6 +1,7 @@
 """The estimators of scikit-learn."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import ell0
 from ell0 import _ell0
 from ell0.sklearn import DictionaryRegressor, SparseMLPClassifier, SparseMLPRegressor
 
@@ -189,6 +191,19 @@ def test_network_for_classes():
         network.classes_[probabilities.argmax(axis=1)], network.predict(X)
     )
     assert cross_val_score(SparseMLPClassifier(hidden=[16]), X, y).mean() > 0.9
+
+
+def test_what_nobody_should_miss_is_warned_of(rows):
+    X, _ = rows
+    noise = np.random.default_rng(3).normal(size=len(X))
+    with pytest.warns(ell0.NoLawWarning, match="y: no law") as heard:
+        DictionaryRegressor("polynomial(1)").fit(X, noise)
+    assert [warning.filename for warning in heard] == [__file__]
+    with pytest.warns(ell0.CollapsedWarning, match="the same for every row.*a lower price"):
+        SparseMLPClassifier(hidden=[8], lambda_=1e4).fit(X, noise > 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SparseMLPRegressor(hidden=[8], epochs=20).fit(X, X[:, 0])
 
 
 @networks

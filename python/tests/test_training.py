@@ -1,5 +1,6 @@
 """Training in our worlds and in those of others."""
 
+import copy
 import json
 import pickle
 import subprocess
@@ -312,8 +313,75 @@ def test_policies_are_saved_copied_and_exported(tmp_path):
         assert other.equation == policy.equation == str(policy)
     policy.save(tmp_path / "p.json")
     assert json.loads((tmp_path / "p.json").read_text())["format"] == "ell0-model"
+    other = ell0.Policy.load(tmp_path / "p.json")
+    assert other(seen).tobytes() == policy(seen).tobytes()
+    assert (other.kind, other.equation) == (policy.kind, policy.equation)
+    # As a model it is the law alone.
+    assert ell0.Law.load(tmp_path / "p.json").equations == policy.equations
     np.testing.assert_allclose(policy.law.predict(seen), policy(seen), rtol=1e-4, atol=1e-6)
     assert all(file.exists() for file in policy.export("c", tmp_path / "c"))
+
+
+@pytest.mark.parametrize("ending", ["json", "safetensors"])
+@pytest.mark.parametrize("kind", ["polynomial(3)", "network(8)"])
+def test_a_policy_is_what_it_was_before_it_was_saved(tmp_path, kind, ending):
+    class Column(Mass):
+        """Actions as a column, in double precision."""
+
+        def __init__(self):
+            super().__init__()
+            self.action_space = Box(-1, 1, (2, 1), np.float64)
+
+        def step(self, action):
+            self.action_space, own = Box(-1, 1, (2,)), self.action_space
+            result = super().step(action.reshape(2).astype(np.float32))
+            self.action_space = own
+            return result
+
+    policy = ell0.train(Column, kind, episodes=2, progress=False).policy
+    path = tmp_path / f"p.{ending}"
+    if kind.startswith("network") and ending == "json":
+        with pytest.raises(ValueError, match=r"network\(8\) is no closed form"):
+            policy.save(path)
+        assert not path.exists()
+        return
+    policy.save(path)
+    other = ell0.Policy.load(path)
+    seen = np.random.default_rng(0).normal(size=(50, 2, 2)).astype(np.float32)
+    assert other(seen).tobytes() == policy(seen).tobytes()
+    assert other(seen).dtype == np.float64 and other(seen).shape == (50, 2, 1)
+    assert other(seen[0]).tobytes() == policy(seen[0]).tobytes()
+    assert other.environment == policy.environment
+
+
+def test_a_policy_remembers_where_it_was_trained(tmp_path):
+    policy = ell0.train("pendulum(limit=20)", "polynomial(1)", episodes=1, progress=False).policy
+    policy.save(tmp_path / "p.json")
+    assert ell0.Policy.load(tmp_path / "p.json").environment == policy.environment is not None
+
+
+def test_json_that_is_no_policy_is_refused(tmp_path):
+    policy = ell0.train(PENDULUM, "polynomial(1)", episodes=1, progress=False).policy
+    path = tmp_path / "p.json"
+    policy.law.save(path)
+    with pytest.raises(ValueError, match="equations without the part `policy`"):
+        ell0.Policy.load(path)
+    policy.save(path)
+    written = json.loads(path.read_text())
+    for change, words in [
+        (lambda it: it["equations"][0].update(expression="1"), "one of them was changed"),
+        (lambda it: it["policy"]["parameters"].pop(), "the parameters of a policy has"),
+        (lambda it: it["policy"]["parameters"].__setitem__(0, None), "invalid type: null"),
+        (lambda it: it["policy"].update(more=1), "unknown field `more`"),
+        (lambda it: it["policy"]["about"]["trained_in"].update(action_shape=[7]), "the shape of"),
+        (lambda it: it["policy"]["about"]["trained_in"].update(action_type="x"), "type 'x'"),
+        (lambda it: it.update(polcy=it.pop("policy")), "unknown field `polcy`"),
+    ]:
+        spoilt = copy.deepcopy(written)
+        change(spoilt)
+        path.write_text(json.dumps(spoilt))
+        with pytest.raises(ValueError, match=words):
+            ell0.Policy.load(path)
 
 
 def test_whatever_acts_is_measured_alike(tmp_path):

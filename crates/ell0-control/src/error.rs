@@ -136,6 +136,20 @@ pub enum Error {
         /// Its text.
         environment: String,
     },
+    /// A network where a law is needed.
+    #[error("{kind} is no closed form: save it as .safetensors")]
+    NoLaw {
+        /// The text of its kind.
+        kind: String,
+    },
+    /// A file that is no policy.
+    #[error("{} is no policy: {}", shown_path(path), told(reason))]
+    PolicyFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A law that all actions are to share in a world where they do not look alike.
     #[error(
         "a law for all actions needs a world that looks the same from each of them, as `ks` does: leave `tied(…)` out"

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _ell0
+from .._warnings import warn_of_verdicts
 
 Doubles = npt.NDArray[np.float64]
 
@@ -52,6 +53,7 @@ def fit(
 ) -> _ell0.Equations:
     """The law behind columns in memory."""
     found = _ell0.fit(json.dumps({**settings, "data": data}), [(None, list(columns))], None)
+    warn_of_verdicts(found)
     return found.model()
 
 

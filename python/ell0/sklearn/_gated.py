@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _ell0
+from .._warnings import CollapsedWarning, warn
 from ._engine import Doubles, listed
 
 # Both estimators have the same parameters, and most attributes.
@@ -115,6 +116,13 @@ class SparseMLP(BaseEstimator):  # type: ignore[misc]
         self.widths_ = self.network_.widths
         self.inputs_read_ = self.network_.inputs_read
         self.history_ = json.loads(self.network_.history())
+        if self.network_.says_the_same_of(X):
+            remedy = "; no input is read any more, and a lower price keeps some"
+            warn(
+                "the network gives the same for every row that it learned from"
+                + (remedy if 0 in self.widths_ else ""),
+                CollapsedWarning,
+            )
 
     def _outputs(self, X: Any) -> Doubles:
         check_is_fitted(self)

@@ -11,8 +11,8 @@ use ell0::{
     wording::listed,
 };
 use ell0_run::{
-    ClassWeights, MeasuredOn, NetworkData, NetworkGates, NetworkResult, NetworkRun,
-    NetworkRunSettings, NetworkScaling, NetworkSchedule, NetworkSettings, Quality, Site, file_word,
+    ClassWeights, NetworkData, NetworkGates, NetworkResult, NetworkRun, NetworkRunSettings,
+    NetworkScaling, NetworkSchedule, NetworkSettings, Quality, Site, file_word,
 };
 use serde::Serialize;
 
@@ -424,6 +424,9 @@ fn print(out: &mut impl Write, run: &NetworkRun) -> anyhow::Result<()> {
         ]);
     }
     writeln!(out, "{grid}")?;
+    if let Some(warning) = chosen.warning(&network.names) {
+        writeln!(out, "Warning: {warning}.")?;
+    }
     if run.rows().len() > 1 {
         writeln!(
             out,
@@ -432,15 +435,11 @@ fn print(out: &mut impl Write, run: &NetworkRun) -> anyhow::Result<()> {
     }
     writeln!(
         out,
-        "Built: {}, {} parameters, {:.0} operations for a row. Measured on {}.",
+        "Built: {}, {} parameters, {:.0} operations for a row. {}",
         NetworkResult::shape(&chosen.units_before),
         chosen.parameters_before,
         chosen.operations_before,
-        match chosen.measured_on {
-            MeasuredOn::Test => "rows that nothing was learned from",
-            MeasuredOn::Validation => "held-out rows, which also decided what is kept",
-            MeasuredOn::Training => "the rows that it learned from: on others it may be worse",
-        }
+        chosen.measured_told().join(" ")
     )?;
     match &chosen.quality {
         Quality::Classification { calibration, .. } => writeln!(

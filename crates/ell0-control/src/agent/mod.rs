@@ -15,7 +15,7 @@ mod record;
 mod refine;
 mod training;
 
-pub use actor::{Actor, ActorKind, ActorPass, POLICY_FORMAT, TermName};
+pub use actor::{Actor, ActorKind, ActorPass, POLICY_FORMAT, PolicyFile, TermName, TrainedIn};
 pub use algorithm::{
     Algorithm, AlgorithmConfig, Memory, Noise, Price, Td3, Td3Config, UpdateRecord,
 };

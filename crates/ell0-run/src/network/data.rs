@@ -2,19 +2,17 @@
 
 use std::{collections::HashMap, path::PathBuf};
 
-use ell0::{
-    rng::Stream,
-    wording::{listed, shown, shown_path},
-};
+use ell0::wording::{listed, shown, shown_path};
 use ell0_data::table::{Block, ReadOptions, Table, Want};
 use serde::{Deserialize, Serialize};
 
 use super::{
     Names,
-    prepare::{Rows, shuffled},
+    apart::{Material, without_learned},
+    prepare::Rows,
 };
 use crate::{
-    data::{Source, refuse_twice},
+    data::{Source, counted, refuse_twice},
     error::{Error, Result},
 };
 
@@ -28,9 +26,9 @@ use crate::{
 /// | `targets` | none | columns of numbers that are to come out | |
 /// | `class` | none | the column, of numbers or words, that tells the class, instead of `targets` | |
 /// | `class_names` | none | what the classes 0, 1, … of a column of numbers are called | |
-/// | `test` | none | files of rows that only tell how good the network is | |
+/// | `test` | none | files of rows that only tell how good the network is; rows whose inputs are those of a row to learn from are left out | |
 /// | `test_labels` | none | their classes | |
-/// | `test_share` | 0.2 | without `test`, the share of the rows that only tells how good it is | \[0, 0.9\] |
+/// | `test_share` | 0.2 | without `test`, the share of the rows that only tells how good it is; rows with the same inputs stand on one side | \[0, 0.9\] |
 /// | `drop_missing` | no | whether rows with empty or NaN cells are left out | |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -99,13 +97,6 @@ impl Gathered {
             targets: names.targets.len(),
         }
     }
-}
-
-/// What was read.
-pub(super) struct Material {
-    pub names: Names,
-    pub train: Gathered,
-    pub test: Option<Gathered>,
 }
 
 /// Numbers for the texts of classes.
@@ -199,6 +190,8 @@ impl NetworkData {
     /// Mistakes are found before anything is read.
     fn check(&self, source: Source) -> Result<()> {
         refuse_twice(&self.files)?;
+        refuse_twice(&self.test)?;
+        self.refuse_to_test_on_training(source)?;
         if count(source) == 0 {
             return Err(Error::NoData);
         }
@@ -221,7 +214,7 @@ impl NetworkData {
             if labels.len() != wanted {
                 return Err(Error::Unsuitable(format!(
                     "{} of labels for {files} {what}: there must be one for each, or none",
-                    crate::data::counted(labels.len(), "file"),
+                    counted(labels.len(), "file"),
                 )));
             }
         }
@@ -295,14 +288,14 @@ impl NetworkData {
             check_classes(&names, &train.y)?;
         }
         refuse_constant(&names, &train)?;
-        let test = match self.test.is_empty() {
-            true => self.set_aside(&names, &mut train, seed),
+        match self.test.is_empty() {
+            true => Ok(self.set_aside(names, train, seed)),
             false => {
                 let files = Source::Files(&self.test);
-                Some(self.gather_known(files, &self.test_labels, &names)?)
+                let test = self.gather_known(files, &self.test_labels, &names)?;
+                without_learned(names, train, test)
             }
-        };
-        Ok(Material { names, train, test })
+        }
     }
 
     /// Classes by their names, where these were given.
@@ -345,30 +338,6 @@ impl NetworkData {
             ))),
             _ => Ok(rows),
         }
-    }
-
-    /// Puts a share of the rows aside.
-    fn set_aside(&self, names: &Names, train: &mut Gathered, seed: u64) -> Option<Gathered> {
-        let aside = (self.test_share * train.rows as f64).round() as usize;
-        let aside = aside.min(train.rows.saturating_sub(1));
-        if aside == 0 {
-            return None;
-        }
-        let stream = Stream::new(seed).split("test");
-        let (kept, aside) = shuffled(train.rows, aside, &stream);
-        let part = |rows: &[usize]| {
-            let (x, y) = train.rows(names).copied(rows);
-            Gathered {
-                x,
-                y,
-                rows: rows.len(),
-                dropped: 0,
-            }
-        };
-        let (test, kept) = (part(&aside), part(&kept));
-        let dropped = train.dropped;
-        *train = Gathered { dropped, ..kept };
-        Some(test)
     }
 
     /// The rows of some tables, one after the other.

@@ -19,6 +19,8 @@
 //! # Ok::<(), ell0_run::Error>(())
 //! ```
 
+mod apart;
+mod copies;
 mod data;
 mod figures;
 mod folder;
@@ -30,6 +32,7 @@ mod results;
 mod run;
 mod scale;
 mod settings;
+mod told;
 mod trained;
 mod weights;
 mod work;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ell0::wording::listed;
 
-use super::{MeasuredOn, NetworkResult, NetworkRun, Quality, SparseNetwork};
+use super::{NetworkResult, NetworkRun, Quality, SparseNetwork};
 use crate::{
     error::Result,
     files,
@@ -42,15 +42,6 @@ impl NetworkResult {
             self.epoch.to_string(),
             number(Some(self.seconds), 1),
         ]
-    }
-}
-
-/// On which rows, in words.
-pub(super) fn measured_on(on: MeasuredOn) -> &'static str {
-    match on {
-        MeasuredOn::Test => "rows that nothing was learned from or chosen by",
-        MeasuredOn::Validation => "the held-out rows, which also decided what is kept",
-        MeasuredOn::Training => "the rows that it learned from: on others it may be worse",
     }
 }
 
@@ -133,19 +124,24 @@ impl NetworkRun {
     pub(crate) fn page(&self, folder: &Path) -> Result<Page> {
         let mut sections = Vec::new();
         match self.chosen() {
-            Some((chosen, _)) => {
+            Some((chosen, network)) => {
                 let rows: Vec<Vec<String>> =
                     self.rows().iter().map(NetworkResult::table_row).collect();
-                let mut section = Section::new("Results").table(&NetworkResult::HEADER, &rows).note(&format!(
-                    "Measured on {}. In brackets the 95 % interval. Saying the same of every row: {}.",
-                    measured_on(chosen.measured_on),
-                    match &chosen.quality {
-                        Quality::Regression { .. } =>
-                            format!("mean squared error {:.4e}", chosen.baseline),
-                        Quality::Classification { .. } =>
-                            format!("accuracy {:.2} %", 100.0 * chosen.baseline),
-                    }
-                ));
+                let mut section = Section::new("Results")
+                    .table(&NetworkResult::HEADER, &rows)
+                    .note(&format!(
+                        "{} In brackets the 95 % interval. Saying the same of every row: {}.",
+                        chosen.measured_told().join(" "),
+                        match &chosen.quality {
+                            Quality::Regression { .. } =>
+                                format!("mean squared error {:.4e}", chosen.baseline),
+                            Quality::Classification { .. } =>
+                                format!("accuracy {:.2} %", 100.0 * chosen.baseline),
+                        }
+                    ));
+                if let Some(warning) = chosen.warning(&network.names) {
+                    section = section.text(&format!("Warning: {warning}."));
+                }
                 if self.rows().len() > 1 {
                     section = section.text(&format!(
                         "Chosen: {}, the smallest whose error on held-out rows is within one standard error of the least.",

@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use ell0::{rng::Stream, training::Dataset};
 
-use super::{NetworkScaling, NetworkSettings, NetworkTask, Scale};
-use crate::error::Result;
+use super::{
+    NetworkScaling, NetworkSettings, NetworkTask, Scale,
+    copies::{Copies, Split},
+};
+use crate::error::{Error, Result};
 
 /// Rows of inputs and targets, row by row; of classes there is one target, 0, 1, ….
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +22,11 @@ pub(super) struct Rows<'a> {
 impl<'a> Rows<'a> {
     pub fn len(&self) -> usize {
         self.x.len().checked_div(self.inputs).unwrap_or(0)
+    }
+
+    /// The inputs of each.
+    pub fn all_inputs(&self) -> Vec<&'a [f64]> {
+        self.x.chunks_exact(self.inputs.max(1)).collect()
     }
 
     fn input(&self, row: usize) -> &'a [f64] {
@@ -70,20 +78,6 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Rows in a random order, of which some are put aside.
-pub(super) fn shuffled(rows: usize, aside: usize, stream: &Stream) -> (Vec<usize>, Vec<usize>) {
-    let mut order: Vec<usize> = (0..rows).collect();
-    if aside == 0 {
-        return (order, Vec::new());
-    }
-    let mut rng = stream.at(0);
-    for k in (1..rows).rev() {
-        order.swap(k, rng.index(k + 1));
-    }
-    let others = order.split_off(aside);
-    (others, order)
-}
-
 /// What a network learns from: scaled, the held-out rows apart.
 pub(super) struct Prepared {
     pub train: Arc<Dataset>,
@@ -96,13 +90,36 @@ pub(super) struct Prepared {
     pub weighted: bool,
 }
 
+impl NetworkSettings {
+    /// Which rows are held out to choose an epoch or a price by.
+    pub(super) fn hold_out(&self, copies: &Copies) -> Split {
+        let rows = copies.rows();
+        let held = (self.validation * rows as f64).round() as usize;
+        let stream = Stream::new(self.seed).split("held out");
+        copies.split(held.min(rows.saturating_sub(1)), &stream)
+    }
+}
+
+/// A share of the rows that is none of them.
+pub(super) fn none_held_out(settings: &NetworkSettings, rows: usize) -> Error {
+    let expected =
+        format!("of {rows} rows that is none, or all have the same inputs: hold out more of them");
+    Error::setting("validation", settings.validation, expected)
+}
+
 impl Prepared {
-    pub fn new(settings: &NetworkSettings, rows: Rows, classes: &[String]) -> Result<Self> {
+    /// Of rows of which some may be copies of others.
+    pub fn new(
+        settings: &NetworkSettings,
+        rows: Rows,
+        copies: &Copies,
+        classes: &[String],
+    ) -> Result<Self> {
         rows.check()?;
-        let held = (settings.validation * rows.len() as f64).round() as usize;
-        let held = held.min(rows.len().saturating_sub(1));
-        let stream = Stream::new(settings.seed).split("held out");
-        let (kept, held) = shuffled(rows.len(), held, &stream);
+        let Split { kept, aside: held } = settings.hold_out(copies);
+        if held.is_empty() && settings.patience.is_some() {
+            return Err(none_held_out(settings, rows.len()));
+        }
         let inputs = kept.iter().map(|k| rows.input(*k));
         let scale_in = match settings.scaling {
             NetworkScaling::Each => Scale::of(inputs, rows.inputs),

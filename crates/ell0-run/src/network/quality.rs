@@ -63,6 +63,12 @@ fn wilson(right: f64, rows: f64) -> (f64, f64) {
     ((centre - half).max(0.0), (centre + half).min(1.0))
 }
 
+/// The place of the largest of some numbers, the first of several.
+pub(super) fn likeliest(logits: &[f64]) -> usize {
+    let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    logits.iter().position(|l| *l == largest).unwrap_or(0)
+}
+
 impl fmt::Display for Quality {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
@@ -162,7 +168,7 @@ impl Quality {
             let truth = (*truth as usize).min(classes - 1);
             let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let all: f64 = logits.iter().map(|l| (l - largest).exp()).sum();
-            let said = logits.iter().position(|l| *l == largest).unwrap_or(0);
+            let said = likeliest(logits);
             let probability = 1.0 / all;
             log_loss += largest + all.ln() - logits[truth];
             confusion[truth][said] += 1;

@@ -32,7 +32,13 @@ pub struct NetworkResult {
     pub quality: Quality,
     /// On which rows.
     pub measured_on: MeasuredOn,
-    /// The same by saying the same of every row: the commonest class, or the mean.
+    /// Rows that have the inputs of an earlier one. All of them stand on one side, where some rows are put aside or held out.
+    pub copies: usize,
+    /// Rows of the files to test on that were left out, because rows to learn from have the same inputs.
+    pub left_out: usize,
+    /// Whether it says the same of every row that it learned from or was measured on: the same class, or the same numbers.
+    pub same_for_all: bool,
+    /// How good it is to say the same of every row: the commonest class, or the mean.
     pub baseline: f64,
     /// Share of wrong classes, or mean squared error, on held-out rows.
     pub validation_error: Option<f64>,

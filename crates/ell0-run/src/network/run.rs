@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     MeasuredOn, NetworkData, NetworkEpoch, NetworkResult, NetworkRun, NetworkSettings, NetworkTask,
     Quality, SparseNetwork,
-    data::{Gathered, Material},
+    apart::Material,
+    data::Gathered,
     folder,
-    prepare::Prepared,
+    prepare::{Prepared, none_held_out},
     results::choose,
 };
 use crate::{
@@ -165,6 +166,10 @@ impl NetworkRunSettings {
             let each = vec![1; classes.len()];
             job.settings.class_weights.of(classes, &each)?;
         }
+        let held_out = || self.network.hold_out(&material.same).aside;
+        if self.path.len() > 1 && held_out().is_empty() {
+            return Err(none_held_out(&self.network, material.train.rows));
+        }
         Ok(material)
     }
 
@@ -230,7 +235,7 @@ impl Job {
     ) -> Result<Finished> {
         let (settings, names) = (&self.settings, &material.names);
         let rows = material.train.rows(names);
-        let prepared = Prepared::new(settings, rows, &names.classes)?;
+        let prepared = Prepared::new(settings, rows, &material.same, &names.classes)?;
         let question = settings.question(&prepared, names)?;
         let checkpoint = folder.map(|f| {
             f.join("checkpoints")
@@ -332,6 +337,9 @@ impl Job {
             seed: self.settings.seed,
             baseline: baseline(material, rows),
             measured_on,
+            copies: material.copies.rows,
+            left_out: material.copies.left_out,
+            same_for_all: network.says_the_same_of(&[&material.train.x, &rows.x])?,
             validation_error: validation.map(Quality::error),
             units_before,
             units: network.widths(),

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ClassWeights, Names, SparseNetwork,
+    copies::Copies,
     prepare::{Prepared, Rows},
 };
 use crate::{
@@ -94,7 +95,7 @@ pub enum NetworkSchedule {
 /// | `gate_rate` | 3e-2 | of the gates; none: as `learning_rate` | > 0 |
 /// | `schedule` | cosine | how both change over the epochs | constant, linear, cosine, step |
 /// | `averaging` | 0.99 | decay of the average of the parameters that is kept | (0, 1), or none |
-/// | `validation` | 0 | share of the rows that is held out; the parameters with the smallest error there, the price of what is open included, are kept | \[0, 0.9\] |
+/// | `validation` | 0 | share of the rows that is held out; the parameters with the smallest error there, the price of what is open included, are kept; rows with the same inputs are held out together | \[0, 0.9\] |
 /// | `patience` | none | epochs without improvement on held-out rows after which training ends | ≥ 1 |
 /// | `seed` | 0 | of everything random | |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -183,7 +184,11 @@ impl NetworkSettings {
             y,
             targets,
         };
-        let prepared = Prepared::new(self, rows, &names.classes)?;
+        let copies = match self.validation > 0.0 {
+            true => Copies::of(&rows.all_inputs()),
+            false => Copies::none(count),
+        };
+        let prepared = Prepared::new(self, rows, &copies, &names.classes)?;
         let question = self.question(&prepared, &names)?;
         let task = "epochs";
         let _ = observer.hear(Event::Began {

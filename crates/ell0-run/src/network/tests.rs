@@ -283,7 +283,7 @@ fn images_with_labels_of_their_own() {
     let mut rng = ell0::rng::Stream::new(1).at(0);
     let mut labels = Vec::new();
     let mut pixels = Vec::new();
-    for _ in 0..400 {
+    for _ in 0..500 {
         let label = rng.index(3);
         labels.push(label as u8);
         // A row of the image is bright.
@@ -295,14 +295,17 @@ fn images_with_labels_of_their_own() {
             }
         }));
     }
-    let images = put("images", idx(&[400, 4, 4], pixels.iter().copied()));
-    let classes = put("labels", idx(&[400], labels.iter().copied()));
+    let (first, last) = pixels.split_at(400 * 16);
+    let images = put("images", idx(&[400, 4, 4], first.iter().copied()));
+    let classes = put("labels", idx(&[400], labels.iter().copied().take(400)));
+    let others = put("others", idx(&[100, 4, 4], last.iter().copied()));
+    let their = put("their", idx(&[100], labels.iter().copied().skip(400)));
     let settings = |labels: &std::path::PathBuf| NetworkRunSettings {
         data: NetworkData {
             files: vec![images.clone()],
             labels: vec![labels.clone()],
-            test: vec![images.clone()],
-            test_labels: vec![labels.clone()],
+            test: vec![others.clone()],
+            test_labels: vec![their.clone()],
             ..NetworkData::default()
         },
         network: NetworkSettings {
@@ -338,7 +341,7 @@ fn images_with_labels_of_their_own() {
         .expect_err("large")
         .to_string();
     assert!(said.contains("images of another size"), "{said}");
-    let mut cut = idx(&[400, 4, 4], pixels.iter().copied());
+    let mut cut = idx(&[400, 4, 4], first.iter().copied());
     cut.truncate(3000);
     let cut = put("cut", cut);
     let said = network

@@ -11,7 +11,9 @@ use ell0::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Names, NetworkSettings, NetworkTask, Quality, Scale, prepare::Prepared};
+use super::{
+    Names, NetworkSettings, NetworkTask, Quality, Scale, prepare::Prepared, quality::likeliest,
+};
 use crate::error::{Error, Result};
 
 /// A network that was trained, without what its closed gates leave out.
@@ -30,6 +32,9 @@ pub struct SparseNetwork {
     scale_in: Scale,
     scale_out: Scale,
 }
+
+/// Rows that are compared at once.
+const BLOCK: usize = 1000;
 
 pub(crate) const FORMAT: &str = "ell0-sparse-network";
 /// The file of a run's network.
@@ -117,6 +122,26 @@ impl SparseNetwork {
             NetworkTask::Regression => Quality::of_numbers(&found, y, outputs),
             NetworkTask::Classification => Quality::of_classes(&found, y, outputs),
         }
+    }
+
+    /// Whether it says the same of all rows of some tables of inputs: the same class, or the same numbers.
+    pub fn says_the_same_of(&self, tables: &[&[f64]]) -> Result<bool> {
+        let (inputs, outputs) = (self.names.inputs.len(), self.names.outputs().len());
+        let said = |row: &[f64]| match self.settings.task {
+            NetworkTask::Classification => vec![likeliest(row) as f64],
+            NetworkTask::Regression => row.to_vec(),
+        };
+        let mut first = None;
+        // Most networks are done with the first block.
+        for rows in tables.iter().flat_map(|rows| rows.chunks(BLOCK * inputs)) {
+            for row in self.predict(rows)?.chunks_exact(outputs) {
+                let said = said(row);
+                if *first.get_or_insert_with(|| said.clone()) != said {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// The same by the network with its gates, as it was trained.

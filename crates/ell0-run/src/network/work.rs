@@ -9,7 +9,7 @@ use ell0_data::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{NetworkData, Quality, SparseNetwork, data::refuse_other_size};
+use super::{NetworkData, Quality, SparseNetwork, data::refuse_other_size, quality::likeliest};
 use crate::{
     data::{Source, refuse_twice},
     error::{Error, Result},
@@ -92,8 +92,7 @@ impl SparseNetwork {
         for logits in outputs.chunks_exact(width) {
             let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let all: f64 = logits.iter().map(|l| (l - largest).exp()).sum();
-            let said = logits.iter().position(|l| *l == largest).unwrap_or(0);
-            classes.push(self.names.classes[said].clone());
+            classes.push(self.names.classes[likeliest(logits)].clone());
             probabilities.extend(logits.iter().map(|l| (l - largest).exp() / all));
         }
         let mut columns = vec![Values::Text(classes)];

@@ -1,6 +1,6 @@
 //! A model as the file it is kept in, `model.json`: the only place where its expressions are text.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use std::sync::Arc;
 
@@ -20,6 +20,9 @@ pub(super) struct File {
     #[serde(default)]
     library: Option<String>,
     equations: Vec<Line>,
+    /// What a policy acts by; the equations say the same to all who read a model.
+    #[serde(default, skip_serializing, rename = "policy")]
+    _policy: Option<IgnoredAny>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -49,6 +52,7 @@ impl From<&Model> for File {
             dynamics: model.dynamics(),
             library: model.library().map(ToString::to_string),
             equations: model.equations().iter().map(line).collect(),
+            _policy: None,
         }
     }
 }

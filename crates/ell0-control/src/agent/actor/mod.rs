@@ -6,7 +6,7 @@ mod kind;
 mod pass;
 
 pub use closed::TermName;
-pub use file::POLICY_FORMAT;
+pub use file::{POLICY_FORMAT, PolicyFile, TrainedIn};
 pub use kind::ActorKind;
 pub use pass::ActorPass;
 

@@ -212,6 +212,63 @@ fn a_policy_has_a_small_file() {
 }
 
 #[test]
+fn a_policy_is_a_model_that_acts_by_the_same_bits() {
+    let cart = Cart::new();
+    let (seen, chosen) = (cart.observation_space(), cart.action_space());
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("p.json");
+    for seed in 0..20 {
+        let file = PolicyFile {
+            actor: actor("polynomial(2) + fourier(1)", seen, chosen, seed),
+            trained_in: (seed % 2 == 0).then(|| TrainedIn {
+                environment: Some("cart".into()),
+                observation_shape: vec![seen.len(), 1],
+                action_shape: vec![chosen.len()],
+                action_type: "float64".into(),
+            }),
+        };
+        file.save(&path).expect("written");
+        assert_eq!(PolicyFile::read(&path).expect("a policy"), file);
+        let text = std::fs::read_to_string(&path).expect("text");
+        let model = file.actor.model().expect("finite").expect("a law");
+        assert_eq!(
+            Model::from_json(&text).expect("a model").to_json(),
+            model.to_json()
+        );
+        // Without what it acts by it is a law, and with other equations it is neither.
+        let alone = model.to_json();
+        let said = PolicyFile::from_json(&alone, &path)
+            .expect_err("a law")
+            .to_string();
+        assert!(said.contains("without the part `policy`"), "{said}");
+        let target = &chosen.names()[0];
+        let other = text.replacen(&format!("\"{target}\""), "\"other\"", 1);
+        let said = PolicyFile::from_json(&other, &path)
+            .expect_err("changed")
+            .to_string();
+        assert!(said.contains("one of them was changed"), "{said}");
+        let fewer = text.replacen("\"parameters\": [", "\"parameters\": [0.5,", 1);
+        let said = PolicyFile::from_json(&fewer, &path)
+            .expect_err("changed")
+            .to_string();
+        assert!(said.contains("the parameters of a policy has"), "{said}");
+    }
+    let network = PolicyFile {
+        actor: actor("network(5)", seen, chosen, 1),
+        trained_in: None,
+    };
+    let other = folder.path().join("network.json");
+    let said = network.save(&other).expect_err("a network").to_string();
+    assert!(
+        said.contains("network(5) is no closed form") && !other.exists(),
+        "{said}"
+    );
+    let binary = folder.path().join("network.safetensors");
+    network.save(&binary).expect("written");
+    assert_eq!(PolicyFile::read(&binary).expect("a policy"), network);
+}
+
+#[test]
 fn kinds_have_a_text() {
     for text in [
         "network(256, 256)",
