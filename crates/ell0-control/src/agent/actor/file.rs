@@ -81,6 +81,20 @@ impl Actor {
             &stream,
         )?;
         actor.parameters = tensors.take("parameters", &[actor.parameters.len()])?;
+        let values = actor.parameters.iter().enumerate();
+        if let Some((place, value)) = values.into_iter().find(|(_, value)| value.is_nan()) {
+            let expected = format!(
+                "number {} of {} must be one",
+                place + 1,
+                actor.parameters.len()
+            );
+            return Err(ell0::Error::Parameter {
+                name: "parameter of a policy",
+                value: value.to_string(),
+                expected,
+            }
+            .into());
+        }
         Ok(actor)
     }
 
