@@ -148,6 +148,7 @@ impl Found {
         blemishes
             .into_iter()
             .chain(self.found.outliers_told())
+            .chain(self.found.ended_told())
             .collect()
     }
 

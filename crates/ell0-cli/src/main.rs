@@ -4,6 +4,7 @@ mod commands;
 mod hint;
 mod options;
 mod progress;
+mod screen;
 mod table;
 mod values;
 
@@ -85,7 +86,7 @@ fn main() -> ExitCode {
                 let _ = usage.print();
                 return ExitCode::from(2);
             }
-            eprintln!("error: {}", hint::explain(&error));
+            screen::say(format!("error: {}", hint::explain(&error)));
             ExitCode::FAILURE
         }
     }

@@ -1,5 +1,6 @@
 //! Runs on the terminal: bars for work that takes longer than a second, and Ctrl-C.
 
+use crate::screen;
 use std::{
     collections::HashMap,
     io::{IsTerminal, stderr},
@@ -121,7 +122,9 @@ impl Observer for Bars {
             }
             event if self.terminal => self.show(event),
             // Plain output says what came out, a line each.
-            Event::Ended { task, note } if !note.is_empty() => eprintln!("{task}: {note}"),
+            Event::Ended { task, note } if !note.is_empty() => {
+                screen::say(format!("{task}: {note}"))
+            }
             _ => {}
         }
         if self.stopped() {

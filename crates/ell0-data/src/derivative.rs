@@ -64,6 +64,9 @@ pub enum Wanted {
 /// Points on either side that local cubics and bumps may have: a cubic through fewer smooths nothing, and more are hardly a neighbourhood.
 const WIDTHS: std::ops::RangeInclusive<usize> = 2..=10_000;
 
+/// Bumps are no narrower than this, but where gaps leave no room for them: they would smooth hardly anything.
+const USUAL: usize = 4;
+
 impl fmt::Display for Wanted {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match *self {
@@ -146,17 +149,45 @@ impl Wanted {
         }
     }
 
+    /// [`decide`](Wanted::decide), for trajectories with gaps between stretches of these lengths: bumps are narrow enough for the stretches.
+    pub fn decide_between_gaps(
+        self,
+        survey: &Survey,
+        lengths: Vec<usize>,
+        terms: usize,
+    ) -> Result<Derivative> {
+        let between = Survey {
+            lengths,
+            ..survey.clone()
+        };
+        let decided = self.decide(&between, terms)?;
+        let noisy = survey.relative_noise >= NO_NOISE && !survey.coarse;
+        let too_wide = match (self, decided) {
+            (Wanted::Auto, Derivative::Fd4) => noisy,
+            (Wanted::Weak(None), Derivative::Weak { half }) => !between.has_room(half, terms),
+            _ => false,
+        };
+        let narrower = (*WIDTHS.start()..USUAL).rev();
+        let fits = narrower
+            .into_iter()
+            .find(|half| between.has_room(*half, terms));
+        Ok(match fits {
+            Some(half) if too_wide => Derivative::Weak { half },
+            _ => decided,
+        })
+    }
+
     /// The method for data that were looked at, and so many candidate terms. Bumps are as wide as it takes the fastest state to move by its own deviation, but leave a row and a half for each term where they can.
     pub fn decide(self, survey: &Survey, terms: usize) -> Result<Derivative> {
         self.check()?;
-        let enough = |half: &usize| survey.bumps(*half) >= 3 * (terms + 1) / 2 + 5;
+        let enough = |half: &usize| survey.has_room(*half, terms);
         let fits = survey.shortest.saturating_sub(1) / 2;
         let widest = survey
             .lag
             .min(survey.usual_length() / 8)
             .min(fits)
-            .clamp(4, 500);
-        let usual = (4..=widest).rev().find(enough).unwrap_or(4);
+            .clamp(USUAL, 500);
+        let usual = (USUAL..=widest).rev().find(enough).unwrap_or(USUAL);
         Ok(match self {
             // Below this, finite differences of fourth order are more accurate than anything that smooths. Where samples are few for how fast the states move, nothing can be smoothed.
             Wanted::Auto if survey.relative_noise < NO_NOISE || survey.coarse => Derivative::Fd4,

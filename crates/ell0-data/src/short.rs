@@ -47,6 +47,25 @@ impl fmt::Display for ShortTrajectory {
     }
 }
 
+/// Stretches whose lengths are looked at.
+const STRETCHES: usize = 10_000;
+
+/// Rows of the stretches that have no gap, of the first of them.
+pub fn stretch_lengths(mut runs: Runs) -> Result<Vec<usize>> {
+    let mut lengths: Vec<usize> = Vec::new();
+    while let Some(run) = runs.next_run()? {
+        let rows = run.columns[0].len();
+        let goes_on = !run.begins && !run.gap;
+        let full = lengths.len() == STRETCHES;
+        match lengths.last_mut() {
+            Some(length) if goes_on => *length += rows,
+            _ if full => break,
+            _ => lengths.push(rows),
+        }
+    }
+    Ok(lengths)
+}
+
 /// How many trajectories are too short.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortage {

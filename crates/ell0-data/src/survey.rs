@@ -105,6 +105,11 @@ impl Survey {
         (self.lengths.iter().map(centres).sum::<usize>() as f64 * share) as usize
     }
 
+    /// Whether bumps of so many points on either side leave a row and a half for each of so many terms.
+    pub(crate) fn has_room(&self, half: usize, terms: usize) -> bool {
+        self.bumps(half) >= 3 * (terms + 1) / 2 + 5
+    }
+
     /// Reads all runs once; the first `states` inputs are looked at closely. `progress` hears the number of rows read.
     pub fn new(runs: Runs, states: usize, progress: impl Fn(u64)) -> Result<Self> {
         Ok(Look::new(runs, states, false, progress)?.survey)

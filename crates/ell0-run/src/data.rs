@@ -15,7 +15,7 @@ use ell0_data::{
     frame::Frame,
     runs::{Roles, Runs},
     series::Recipe,
-    short::Shortage,
+    short::{Shortage, stretch_lengths},
     survey::{Look, Steps, Survey},
     table::{ReadOptions, Table},
     windows::{Piece, without_gaps},
@@ -297,6 +297,34 @@ const GAP: f64 = 4.0;
 /// The next row of a discrete law is one usual step away, give or take a half.
 const NEXT: f64 = 1.5;
 
+/// Dates that are written as numbers, 20240131, have differences that are no days: from the last of a month to the first of the next it is 70.
+fn refuse_dates(roles: &Roles, look: &Look) -> Result<()> {
+    let Some(column) = &roles.time else {
+        return Ok(());
+    };
+    let month = |time: f64| -> Option<u64> {
+        let date = (time.fract() == 0.0 && (1e7..1e8).contains(&time)).then_some(time as u64)?;
+        let (month, day) = (date / 100 % 100, date % 100);
+        let sound = (1..=12).contains(&month) && (1..=31).contains(&day);
+        sound.then_some(date / 100)
+    };
+    let pieces = || look.pieces.iter().map(|piece| &piece.time);
+    if !pieces().flatten().all(|time| month(*time).is_some()) {
+        return Ok(());
+    }
+    let pairs = || pieces().flat_map(|time| time.windows(2));
+    let Some(pair) = pairs().find(|pair| month(pair[0]) != month(pair[1])) else {
+        return Ok(());
+    };
+    Err(Error::Unsuitable(format!(
+        "column `{}` seems to hold dates written as numbers: {} comes after {}, and their difference, {}, is no number of days; give the days since the first date instead",
+        shown(column),
+        pair[1],
+        pair[0],
+        pair[1] - pair[0]
+    )))
+}
+
 /// Lets nothing be joined over a gap: neither differences nor bumps, nor the two rows of a pair.
 pub(crate) fn respect_gaps(
     roles: &mut Roles,
@@ -519,9 +547,23 @@ impl DataSettings {
             dynamics,
             derivative: Derivative::Given,
         };
+        refuse_dates(&roles, &look)?;
         if !given {
             let terms = question.allowed()?.iter().map(Vec::len).max();
-            question.derivative = self.derivative.decide(&look.survey, terms.unwrap_or(0))?;
+            let terms = terms.unwrap_or(0);
+            let lengths = || {
+                // Bumps do not reach over gaps: what counts is the rows between them.
+                let (mut split, weak) = (roles.clone(), Derivative::Weak { half: 1 });
+                respect_gaps(&mut split, &look.survey, dynamics, weak)?;
+                let runs = source.runs(&split, options)?.mended(blemishes.clone());
+                Ok::<_, Error>(stretch_lengths(runs)?)
+            };
+            question.derivative = match smooth && look.survey.dropped > 0 {
+                true => self
+                    .derivative
+                    .decide_between_gaps(&look.survey, lengths()?, terms)?,
+                false => self.derivative.decide(&look.survey, terms)?,
+            };
         }
         respect_gaps(&mut roles, &look.survey, dynamics, question.derivative)?;
         let needed = question.recipe().rows_needed();
@@ -583,6 +625,14 @@ impl DataSettings {
             })?;
         evidence.samples.clone_from(&prepared.samples);
         reading.go_on()?;
+        if evidence.rows() == 0 && prepared.survey.rows > 0 {
+            let longest = stretch_lengths(prepared.runs()?)?.into_iter().max();
+            return Err(Error::NoStretch {
+                derivative: prepared.question.derivative,
+                needed: prepared.question.recipe().rows_needed(),
+                longest: longest.unwrap_or(0),
+            });
+        }
         Ok(evidence)
     }
 }

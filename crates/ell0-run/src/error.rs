@@ -99,6 +99,16 @@ pub enum Error {
         /// How rates of change would be found; none for a discrete law.
         derivative: Option<Derivative>,
     },
+    /// No stretch of rows without a gap that is long enough.
+    #[error("no stretch of rows between gaps is long enough: {}, and the longest has {longest}: choose a narrower derivative, or fd4, which reaches over gaps", needs(Some(*derivative), *needed))]
+    NoStretch {
+        /// How rates of change would be found.
+        derivative: Derivative,
+        /// Rows that are needed.
+        needed: usize,
+        /// Rows of the longest stretch.
+        longest: usize,
+    },
     /// Fewer rows to learn from than candidate terms.
     #[error("no law for `{}`: {data} rows of data leave {left} to learn from (others are held out{}), and {terms} candidate terms need at least {}: take more data, or a library of fewer terms", shown(target), derivative.map_or(String::new(), |d| format!(", or are neighbours that {d} needs")), terms + 1)]
     TooFewRows {

@@ -106,7 +106,7 @@ pub use report::{
     COMMAND, FILE as PAGE, Page, Run, Section, at_most, compare, is_page, write as write_page,
 };
 pub use score::{Score, ScoreSettings, Scores};
-pub use simulate::{SimulateSettings, trajectory_table};
+pub use simulate::{SimulateSettings, shown_trajectory, trajectory_table};
 pub use stats::StatsSettings;
 pub use train::{
     AgentResult, AgentSettings, MetricLine, TrainPlan, TrainSettings, TrainedPolicy, TrainingRun,

@@ -2,7 +2,12 @@
 
 use std::path::Path;
 
-use ell0::{checkpoint::format_of, equation::Model, input, wording::shown_path};
+use ell0::{
+    checkpoint::format_of,
+    equation::Model,
+    input,
+    wording::{shown, shown_path},
+};
 use ell0_data::{
     table::{Block, ReadOptions, Table, Want},
     write::{TableWriter, Values},
@@ -114,6 +119,16 @@ pub fn predict(
             .for_each(|c| inputs.extend_from_slice(c));
         values.resize(rows * model.equations().len(), 0.0);
         law.predict_into(&inputs, rows, &mut values)?;
+        if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+            let target = model.targets().nth(at / rows).unwrap_or_default();
+            return Err(Error::Unsuitable(format!(
+                "{}, {}: the model has no finite value for `{}` (it gives {}): repair the row or leave it out",
+                shown_path(data),
+                table.place(block.places[at % rows]),
+                shown(target),
+                values[at]
+            )));
+        }
         let columns: Vec<&[f64]> = values.chunks_exact(rows).collect();
         each(&columns)?;
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ell0::{
     equation::{Dynamics, Model, Simulation},
-    wording::{listed, shown},
+    wording::{listed, on_one_line, shown},
 };
 
 use crate::{
@@ -116,9 +116,11 @@ impl SimulateSettings {
                 "a law of rates of change needs it",
             )),
             (Dynamics::Continuous, _, Some(duration)) => {
-                if !(duration > 0.0 && self.dt > 0.0 && duration / self.dt <= MOST_ROWS) {
+                let positive = |time: f64| time > 0.0 && time.is_finite();
+                let sound = positive(duration) && positive(self.dt);
+                if !sound || duration / self.dt > MOST_ROWS {
                     return Err(Error::Unsuitable(format!(
-                        "a duration of {duration} with {} between rows: both must be positive, and at most 10 million rows",
+                        "a duration of {duration} with {} between rows: both must be positive and finite, and at most 10 million rows",
                         self.dt
                     )));
                 }
@@ -190,12 +192,22 @@ impl SimulateSettings {
 /// A simulated trajectory as the text of a CSV file.
 #[must_use]
 pub fn trajectory_table(model: &Model, simulation: &Simulation) -> String {
+    table_of(model, simulation, quoted)
+}
+
+/// The same for a screen: names as messages show them, a line for each row.
+#[must_use]
+pub fn shown_trajectory(model: &Model, simulation: &Simulation) -> String {
+    table_of(model, simulation, |name| quoted(&on_one_line(name)))
+}
+
+fn table_of(model: &Model, simulation: &Simulation, named: impl Fn(&str) -> String) -> String {
     let head = if model.dynamics() == Dynamics::Discrete {
         "k"
     } else {
         "t"
     };
-    let names: Vec<String> = model.targets().map(quoted).collect();
+    let names: Vec<String> = model.targets().map(named).collect();
     let mut text = format!("{head},{}\n", names.join(","));
     for (time, state) in simulation.time.iter().zip(&simulation.states) {
         let cells: Vec<String> = std::iter::once(time)

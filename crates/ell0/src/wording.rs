@@ -1,6 +1,6 @@
 //! Text that others wrote, as it stands in messages: short, on one line, and without what a terminal would obey.
 
-use std::{fmt::Write, path::Path};
+use std::{borrow::Cow, fmt::Write, path::Path};
 
 /// Characters of a cell or a name that a message shows.
 pub const MOST_SHOWN: usize = 80;
@@ -24,6 +24,23 @@ fn seen(c: char) -> String {
     } else {
         c.to_string()
     }
+}
+
+/// A text of several lines, as a terminal shows it: what it would obey instead is escaped, but for ends of lines and tabs.
+#[must_use]
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let stays = |c: char| matches!(c, '\n' | '\t');
+    if text.chars().all(|c| stays(c) || !is_unseen(c)) {
+        return text.into();
+    }
+    let escape = |c: char| if stays(c) { c.to_string() } else { seen(c) };
+    text.chars().map(escape).collect()
+}
+
+/// A text on one line, as it is seen: what would act on a terminal, ends of lines too, is escaped, and nothing is cut off.
+#[must_use]
+pub fn on_one_line(text: &str) -> String {
+    escaped(text.chars())
 }
 
 fn escaped(characters: impl Iterator<Item = char>) -> String {

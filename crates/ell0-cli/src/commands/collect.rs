@@ -1,5 +1,8 @@
 //! `ell0 collect`: experience of an environment as a table.
 
+use crate::screen;
+use ell0::wording::shown_path;
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -39,12 +42,13 @@ impl Collect {
         };
         let out = OutFile::new(&self.out).replacing(self.force);
         let rows = settings.run(world.as_ref(), &out, &Bars::new())?;
-        println!(
+        writeln!(
+            screen::out(),
             "{rows} steps of {} in {} episodes, written to {}",
             world.text(),
             self.episodes,
-            self.out.display()
-        );
+            shown_path(&self.out)
+        )?;
         Ok(())
     }
 }

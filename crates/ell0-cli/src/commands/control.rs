@@ -1,9 +1,8 @@
 //! Policies at work: measured, rolled out, beside optimal control.
 
-use std::{
-    io::{Write, stdout},
-    path::PathBuf,
-};
+use crate::screen;
+use ell0::wording::shown_path;
+use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 use ell0_control::environment::{GridConfig, OptimumMethod, make};
@@ -31,7 +30,7 @@ impl Evaluate {
         let world = make(&self.environment)?;
         let policy = law_policy(world.as_ref(), &read_model(&self.model)?)?;
         let result = measure(world.as_ref(), &policy)?;
-        let mut out = stdout().lock();
+        let mut out = screen::out();
         if self.json {
             return table::json(&mut out, &result);
         }
@@ -87,12 +86,13 @@ impl Rollout {
         let state = (!self.state.is_empty()).then_some(&self.state[..]);
         let trajectory = roll_out(world.as_ref(), &policy, state)?;
         write_trajectory(&trajectory, &out)?;
-        println!(
+        writeln!(
+            screen::out(),
             "{} steps with return {:.2}, written to {}",
             trajectory.steps(),
             trajectory.total(),
-            self.out.display()
-        );
+            shown_path(&self.out)
+        )?;
         Ok(())
     }
 }
@@ -122,7 +122,7 @@ impl Optimum {
             actions: self.actions as usize,
         };
         let result = optimum(world.as_ref(), grid)?;
-        let mut out = stdout().lock();
+        let mut out = screen::out();
         if self.json {
             return table::json(&mut out, &result);
         }

@@ -1,9 +1,8 @@
 //! `ell0 export`: a finished model in another language.
 
-use std::{
-    io::{Write, stdout},
-    path::PathBuf,
-};
+use crate::screen;
+use ell0::wording::shown_path;
+use std::{io::Write, path::PathBuf};
 
 use clap::{
     Args,
@@ -59,9 +58,9 @@ impl Export {
         let what = Exportable::read(&self.model)?;
         settings.check(&what, &self.out, &[&self.model])?;
         let exported = settings.run(&what, &self.out)?;
-        let mut screen = stdout().lock();
+        let mut screen = screen::out();
         for place in &exported.files {
-            writeln!(screen, "{}", place.display())?;
+            writeln!(screen, "{}", shown_path(&place))?;
         }
         if self.to == Format::C {
             let name = &exported.name;
@@ -75,9 +74,9 @@ impl Export {
                 screen,
                 "Self-test: cc -std=c99 -O2 -D{}_SELF_TEST {} -o {} -lm && {}",
                 name.to_ascii_uppercase(),
-                self.out.join(format!("{name}.c")).display(),
-                test.display(),
-                program.display()
+                shown_path(&self.out.join(format!("{name}.c"))),
+                shown_path(&test),
+                shown_path(&program)
             )?;
         }
         Ok(())

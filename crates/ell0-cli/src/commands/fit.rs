@@ -1,6 +1,7 @@
 //! `ell0 fit`: from files of measurements to the law behind them.
 
-use std::{io::stdout, path::PathBuf};
+use crate::screen;
+use std::path::PathBuf;
 
 use clap::Args;
 use ell0_run::{Choice, Criterion, Error, FitSettings, Place};
@@ -102,7 +103,7 @@ impl Fit {
         let found = settings.run(&bars).map_err(missing)?;
         drop(bars);
         let folder = found.write(&settings, &place, Some(&command_line()))?;
-        let mut screen = stdout().lock();
+        let mut screen = screen::out();
         if self.json {
             #[derive(Serialize)]
             struct WithFolder<'a> {

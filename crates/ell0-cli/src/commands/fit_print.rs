@@ -1,20 +1,24 @@
 //! What a fit shows on the screen.
 
+use ell0::wording::shown_path;
 use std::{io::Write, path::Path};
 
 use ell0::dictionary::Rule;
 use ell0_run::{Criterion, Discovery};
 
-use crate::table::new_table;
+use crate::{line, table::new_table};
 
 pub fn tables(out: &mut impl Write, found: &Discovery, folder: &Path) -> anyhow::Result<()> {
     data(out, found)?;
     writeln!(out)?;
     for left_out in found.blemishes_told() {
-        writeln!(out, "{left_out}")?;
+        line!(out, "{left_out}")?;
     }
     writeln!(out, "\n{}\n", found.model.text(5))?;
     judgement(out, found)?;
+    if let Some(ended) = found.ended_told() {
+        writeln!(out, "{ended}.\n")?;
+    }
     paths(out, found)?;
     notes(out, found)?;
     let each = |value: fn(&Rule) -> Option<String>| {
@@ -54,7 +58,7 @@ pub fn tables(out: &mut impl Write, found: &Discovery, folder: &Path) -> anyhow:
     writeln!(
         out,
         "Model, path, figures and config.toml are in {}",
-        folder.display()
+        shown_path(&folder)
     )?;
     Ok(())
 }
@@ -93,13 +97,13 @@ fn judgement(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
         writeln!(out, "{grid}")?;
     }
     for (equation, judged) in found.equations.iter().zip(&judgement.equations) {
-        writeln!(out, "{}: {}", equation.target, judged.words())?;
+        line!(out, "{}: {}", equation.target, judged.words())?;
         for other in &judged.alternatives {
-            writeln!(out, "   or: {}", other.words())?;
+            line!(out, "   or: {}", other.words())?;
         }
     }
     if let Some(left_out) = found.outliers_told() {
-        writeln!(out, "{left_out}")?;
+        line!(out, "{left_out}")?;
     }
     writeln!(out)?;
     Ok(())
@@ -178,7 +182,7 @@ fn paths(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
             Some(_) => "the law that the threshold leaves",
             None => "the best law of every size",
         };
-        writeln!(out, "{target}: {what}")?;
+        line!(out, "{target}: {what}")?;
         let header = [
             "",
             "terms",
@@ -210,17 +214,17 @@ fn paths(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
             .filter_map(|t| Some(format!("{} {}", t.feature, percent(t.probability?))))
             .collect();
         if !sure.is_empty() {
-            writeln!(out, "Probability of each term: {}", sure.join(", "))?;
+            line!(out, "Probability of each term: {}", sure.join(", "))?;
         }
         let absent = equation.left_out.iter().take(TOLD);
         let absent: Vec<String> = absent
             .map(|t| format!("{} {}", t.feature, percent(t.probability)))
             .collect();
         if !absent.is_empty() {
-            writeln!(out, "Left out, but possible: {}", absent.join(", "))?;
+            line!(out, "Left out, but possible: {}", absent.join(", "))?;
         }
         if let Some(reason) = &equation.no_probabilities {
-            writeln!(out, "No probabilities of the terms: {reason}")?;
+            line!(out, "No probabilities of the terms: {reason}")?;
         }
         writeln!(out)?;
     }
@@ -247,10 +251,11 @@ fn notes(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
     if more > 0 {
         notes.push(format!("and {more} more"));
     }
-    writeln!(
+    line!(
         out,
-        "Note: on these data some terms cannot be told apart: {}.\n",
+        "Note: on these data some terms cannot be told apart: {}.",
         notes.join("; ")
     )?;
+    writeln!(out)?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `ell0 gates`: the quantities of a gate, and how well its gradient can be estimated.
 
-use std::io::{Write, stdout};
+use crate::screen;
+use std::io::Write;
 
 use clap::Args;
 use ell0_run::{GateSettings, GateStudy};
@@ -59,7 +60,7 @@ impl Gates {
             seed: self.seed,
         }
         .run()?;
-        let mut out = stdout().lock();
+        let mut out = screen::out();
         if self.json {
             return table::json(&mut out, &study);
         }

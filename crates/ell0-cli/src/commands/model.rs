@@ -1,9 +1,9 @@
 //! `ell0 show` and `predict`: a finished model at work.
 
-use std::{
-    io::{Write, stdout},
-    path::PathBuf,
-};
+use crate::screen;
+use crate::table::plain_json;
+use ell0::wording::on_one_line;
+use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 use ell0_data::write::Values;
@@ -29,7 +29,7 @@ impl Show {
     pub fn run(&self) -> anyhow::Result<()> {
         let model = read_model(&self.model)?;
         let text = if self.json {
-            model.to_json()
+            plain_json(&model.to_json())
         } else if self.latex {
             model.latex(5)
         } else if self.pysindy {
@@ -37,8 +37,13 @@ impl Show {
         } else {
             model.text(6)
         };
-        Ok(writeln!(stdout().lock(), "{text}")?)
+        Ok(writeln!(screen::out(), "{text}")?)
     }
+}
+
+/// A name or a class as a cell of a row on the screen.
+fn on_the_screen(text: &str) -> String {
+    quoted(&on_one_line(text))
 }
 
 /// Predict the targets of a model for the rows of a file
@@ -74,8 +79,8 @@ impl Predict {
             Trained::Equations(model) => model,
             Trained::Network(network) => return self.said(&network),
         };
-        let mut screen = stdout().lock();
-        let names: Vec<String> = model.targets().map(quoted).collect();
+        let mut screen = screen::out();
+        let names: Vec<String> = model.targets().map(on_the_screen).collect();
         let mut head = Some(names.join(","));
         // Whoever reads may close the screen early: that is told apart from what is wrong with the data.
         let mut shown = Ok(());
@@ -96,8 +101,8 @@ impl Predict {
 
     /// What a network says of the rows, on the screen.
     fn said(&self, network: &SparseNetwork) -> anyhow::Result<()> {
-        let mut screen = stdout().lock();
-        let names: Vec<String> = network.columns().iter().map(|n| quoted(n)).collect();
+        let mut screen = screen::out();
+        let names: Vec<String> = network.columns().iter().map(|n| on_the_screen(n)).collect();
         let mut head = Some(names.join(","));
         let mut shown = Ok(());
         network.predict_file(&self.data, |columns| {
@@ -106,7 +111,10 @@ impl Predict {
             }
             let rows = columns.first().map_or(0, Values::len);
             for row in 0..rows {
-                let cells: Vec<String> = columns.iter().map(|c| quoted(&c.cell(row))).collect();
+                let cells: Vec<String> = columns
+                    .iter()
+                    .map(|c| on_the_screen(&c.cell(row)))
+                    .collect();
                 if shown.is_ok() {
                     shown = writeln!(screen, "{}", cells.join(","));
                 }

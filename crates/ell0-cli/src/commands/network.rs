@@ -1,9 +1,8 @@
 //! `ell0 network`: a sparse network for a table.
 
-use std::{
-    io::{Write, stdout},
-    path::PathBuf,
-};
+use crate::screen;
+use ell0::wording::shown_path;
+use std::{io::Write, path::PathBuf};
 
 use clap::{Args, ValueEnum};
 use ell0::{
@@ -19,6 +18,7 @@ use serde::Serialize;
 use super::train::goes_on;
 use crate::{
     hint::usage,
+    line,
     options::{command_line, in_runs},
     progress::Bars,
     table::{self, new_table, or_dash},
@@ -339,7 +339,7 @@ impl Network {
         };
         let run = run.map_err(|e| goes_on(e, "network", &site))?;
         drop(bars);
-        let mut out = stdout().lock();
+        let mut out = screen::out();
         if self.json {
             return print_json(&mut out, &run);
         }
@@ -347,7 +347,7 @@ impl Network {
         writeln!(
             out,
             "The network (network.safetensors; C and ONNX in export/), results, curves and a page are in {}",
-            site.folder.display()
+            shown_path(&site.folder)
         )?;
         Ok(())
     }
@@ -456,7 +456,7 @@ fn print(out: &mut impl Write, run: &NetworkRun) -> anyhow::Result<()> {
                 .zip(r2)
                 .map(|(name, r2)| format!("{name} {r2:.4}"))
                 .collect();
-            writeln!(
+            line!(
                 out,
                 "Always saying the mean: {:.4e}. R²: {}.",
                 chosen.baseline,

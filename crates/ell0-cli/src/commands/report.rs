@@ -1,5 +1,8 @@
 //! `ell0 report`: runs as pages.
 
+use crate::screen;
+use ell0::wording::shown_path;
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::ensure;
@@ -31,10 +34,13 @@ impl ReportCommand {
         let mut folders: Vec<&PathBuf> = Vec::new();
         let mut seen = Vec::new();
         for folder in &self.folders {
-            ensure!(folder.is_dir(), "{} is no folder", folder.display());
+            ensure!(folder.is_dir(), "{} is no folder", shown_path(&folder));
             let place = folder.canonicalize()?;
             if seen.contains(&place) {
-                eprintln!("{} is named twice; it is shown once", folder.display());
+                screen::say(format!(
+                    "{} is named twice; it is shown once",
+                    shown_path(&folder)
+                ));
                 continue;
             }
             seen.push(place);
@@ -53,7 +59,7 @@ impl ReportCommand {
         ensure!(
             self.force || !place.is_file() || is_page(&place),
             "{} is there, and no page of ell0; --force replaces it",
-            place.display()
+            shown_path(&place)
         );
         // A run's page is made anew in its folder; no other one is written over a file of a run.
         let is_own = |own: &PathBuf| match (own.canonicalize(), place.canonicalize()) {
@@ -64,7 +70,7 @@ impl ReportCommand {
             OutFile::new(&place).replacing(true).check(&folders)?;
         }
         write_whole(&place, page.html(None).as_bytes())?;
-        println!("{}", place.display());
+        writeln!(screen::out(), "{}", shown_path(&place))?;
         Ok(())
     }
 }

@@ -1,9 +1,7 @@
 //! `ell0 score`: a model measured on other data.
 
-use std::{
-    io::{Write, stdout},
-    path::PathBuf,
-};
+use crate::screen;
+use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 use ell0_data::derivative::Wanted;
@@ -12,7 +10,7 @@ use ell0_run::{NetworkScoreSettings, ScoreSettings, SparseNetwork, Trained};
 use super::fit_print::too_short;
 use crate::{
     hint::usage,
-    table,
+    line, table,
     values::{Columns, columns},
 };
 
@@ -75,7 +73,7 @@ impl Score {
             drop_short: self.drop_short,
         };
         let scores = settings.run(&model)?;
-        let mut out = stdout().lock();
+        let mut out = screen::out();
         if self.json {
             return table::json(&mut out, &scores);
         }
@@ -93,10 +91,11 @@ impl Score {
                 .map_or("undefined, the target is constant".into(), |r| {
                     format!("{r:.6}")
                 });
-            writeln!(
+            line!(
                 out,
                 "{}: mean squared error {:.4e}, R² {r2}",
-                score.target, score.mse
+                score.target,
+                score.mse
             )?;
         }
         Ok(())
@@ -109,7 +108,7 @@ impl Score {
             drop_missing: self.drop_missing,
         };
         let quality = settings.run(network)?;
-        let mut out = stdout().lock();
+        let mut out = screen::out();
         if self.json {
             return table::json(&mut out, &quality);
         }

@@ -1,5 +1,8 @@
 //! `ell0 completions` and `ell0 man`: for shells and for `man`.
 
+use crate::screen;
+use ell0::wording::shown_path;
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -20,7 +23,7 @@ impl Completions {
     pub fn run(&self, mut command: Command) -> anyhow::Result<()> {
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut command, "ell0", &mut text);
-        Ok(std::io::Write::write_all(&mut std::io::stdout(), &text)?)
+        Ok(screen::out().write_all(&text)?)
     }
 }
 
@@ -33,10 +36,14 @@ pub struct Man {
 
 impl Man {
     pub fn run(&self, command: Command) -> anyhow::Result<()> {
-        let cannot = || format!("cannot write to {}", self.folder.display());
+        let cannot = || format!("cannot write to {}", shown_path(&self.folder));
         std::fs::create_dir_all(&self.folder).with_context(cannot)?;
         clap_mangen::generate_to(command, &self.folder).with_context(cannot)?;
-        println!("The manual pages are in {}", self.folder.display());
+        writeln!(
+            screen::out(),
+            "The manual pages are in {}",
+            shown_path(&self.folder)
+        )?;
         Ok(())
     }
 }

@@ -1,13 +1,11 @@
 //! `ell0 simulate`: a law from an initial state.
 
-use std::{
-    io::{Write, stdout},
-    path::PathBuf,
-};
+use crate::screen;
+use std::{io::Write, path::PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use ell0_run::{OutFile, SimulateSettings, read_model, trajectory_table};
+use ell0_run::{OutFile, SimulateSettings, read_model, shown_trajectory, trajectory_table};
 
 use crate::values::{Named, assignments};
 
@@ -60,10 +58,9 @@ impl Simulate {
             controls_from: self.controls_from.clone(),
         };
         let simulation = settings.run(&model)?;
-        let text = trajectory_table(&model, &simulation);
         match &out {
-            Some(out) => out.write(&text)?,
-            None => stdout().lock().write_all(text.as_bytes())?,
+            Some(out) => out.write(&trajectory_table(&model, &simulation))?,
+            None => write!(screen::out(), "{}", shown_trajectory(&model, &simulation))?,
         }
         match simulation.stopped {
             Some(why) => bail!("the simulation ended early: {why}"),

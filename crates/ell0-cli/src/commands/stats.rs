@@ -1,5 +1,8 @@
 //! `ell0 stats`: the statistics of some files, to be fitted elsewhere.
 
+use crate::screen;
+use ell0::wording::{listed, shown_path};
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -43,14 +46,15 @@ impl Stats {
             0 => String::new(),
             short => format!("{} left out; ", too_short(short)),
         };
-        println!(
+        writeln!(
+            screen::out(),
             "{short}{} rows of {} candidate terms for {} in {}; fit with `ell0 fit {}`, alone or with others of the same columns and library",
             evidence.survey.rows,
             evidence.features()?.len(),
-            evidence.targets.join(", "),
-            self.out.display(),
-            self.out.display()
-        );
+            listed(&evidence.targets),
+            shown_path(&self.out),
+            shown_path(&self.out)
+        )?;
         Ok(())
     }
 }

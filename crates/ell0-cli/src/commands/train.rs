@@ -1,9 +1,8 @@
 //! `ell0 train`: control policies, learned by acting.
 
-use std::{
-    io::{StdoutLock, Write, stdout},
-    path::PathBuf,
-};
+use crate::screen;
+use ell0::wording::shown_path;
+use std::{io::Write, path::PathBuf};
 
 use clap::{
     Args,
@@ -171,9 +170,9 @@ pub fn show(
     run: &TrainingRun,
     site: &Site,
     json: bool,
-    print: fn(&mut StdoutLock<'static>, &TrainingRun) -> anyhow::Result<()>,
+    print: fn(&mut screen::Out, &TrainingRun) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let mut screen = stdout().lock();
+    let mut screen = screen::out();
     if json {
         return table::json(&mut screen, &run.rows());
     }
@@ -181,7 +180,7 @@ pub fn show(
     writeln!(
         screen,
         "Policies, results, metrics, events for TensorBoard and figures are in {}",
-        site.folder.display()
+        shown_path(&site.folder)
     )?;
     Ok(())
 }
@@ -192,10 +191,10 @@ fn note_free_gates(settings: &TrainSettings) {
         let kind = training.policy.parse::<ActorKind>();
         let gated = kind.is_ok_and(|kind| kind.pays());
         if gated && training.episodes <= training.lambda_from {
-            eprintln!(
+            screen::say(format!(
                 "note: gates cost nothing before episode {}, so that --lambda and --terms have no effect in {} episodes",
                 training.lambda_from, training.episodes
-            );
+            ));
             return;
         }
     }
@@ -203,7 +202,7 @@ fn note_free_gates(settings: &TrainSettings) {
 
 /// Errors of a run that can be gone on with, with the command that does.
 pub fn goes_on(error: Error, command: &str, site: &Site) -> anyhow::Error {
-    let folder = site.folder.display();
+    let folder = shown_path(&site.folder);
     match error.root() {
         Error::Stopped { .. } => anyhow::anyhow!(
             "interrupted; everything is saved: `ell0 {command} --resume --out {folder}` goes on"
@@ -215,7 +214,7 @@ pub fn goes_on(error: Error, command: &str, site: &Site) -> anyhow::Error {
     }
 }
 
-fn print(out: &mut impl Write, run: &TrainingRun) -> anyhow::Result<()> {
+fn print(out: &mut screen::Out, run: &TrainingRun) -> anyhow::Result<()> {
     let rows = run.rows();
     let several = rows.iter().any(|r| !r.agent.is_empty());
     let header = [

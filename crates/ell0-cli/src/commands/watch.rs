@@ -1,5 +1,7 @@
 //! `ell0 watch`: the page of a run that is under way, on a loopback address.
 
+use crate::screen;
+use ell0::wording::shown_path;
 use std::{
     collections::VecDeque,
     hash::{BuildHasher, RandomState},
@@ -95,7 +97,7 @@ impl Watch {
         ensure!(
             self.folder.is_dir(),
             "{} is no folder",
-            self.folder.display()
+            shown_path(&self.folder)
         );
         // Is there anything to watch? Better to hear it now.
         let _ = Page::of(&self.folder)?;
@@ -106,12 +108,13 @@ impl Watch {
         let path = token
             .as_ref()
             .map_or(String::new(), |t| format!("/?token={t}"));
-        println!(
+        writeln!(
+            screen::out(),
             "http://{}{path} shows {}; Ctrl-C ends it",
             listener.local_addr()?,
-            self.folder.display()
-        );
-        std::io::stdout().flush()?;
+            shown_path(&self.folder)
+        )?;
+        screen::out().flush()?;
         // Each request has a thread: a client that is slow keeps no other waiting.
         let (waiting, token) = (Waiting::default(), token.as_deref());
         std::thread::scope(|scope| {

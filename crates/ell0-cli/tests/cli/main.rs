@@ -1,5 +1,11 @@
 //! The commands as a user runs them: one program of tests, so that it is linked once.
 
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "what a test prints is for whoever runs it"
+)]
+
 mod analyze;
 #[cfg(target_os = "linux")]
 mod data_limits;

@@ -218,6 +218,12 @@ impl Evidence {
         })
     }
 
+    /// Rows of the problem: fewer than those of the data, where rates of change need neighbours.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.groups.iter().map(|(_, group)| group.rows()).sum()
+    }
+
     /// The saved form.
     #[must_use]
     pub fn to_json(&self) -> String {

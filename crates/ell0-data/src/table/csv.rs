@@ -35,6 +35,8 @@ pub(super) struct Csv {
     /// Rows left out since the last one that was kept.
     pending: u64,
     line: u64,
+    /// Lines before the header.
+    before: u64,
 }
 
 fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
@@ -46,17 +48,37 @@ fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     })
 }
 
-/// The separator that the first line speaks for; quoted parts do not count.
-fn guess_separator(path: &Path) -> Result<u8> {
+/// The first line, or the beginning of a long one.
+fn first_line(path: &Path) -> Result<Vec<u8>> {
     let mut line = Vec::new();
     let limit = 1 << 20;
     let mut reader = BufReader::new(open(path)?.take(limit));
-    reader
-        .read_until(b'\n', &mut line)
-        .map_err(|source| Error::Io {
-            path: path.into(),
-            source,
-        })?;
+    let read = reader.read_until(b'\n', &mut line);
+    read.map_err(|source| Error::Io {
+        path: path.into(),
+        source,
+    })?;
+    Ok(line)
+}
+
+/// The separator of a first line `sep=;`, which spreadsheets write before the header.
+fn said_separator(line: &[u8]) -> Option<u8> {
+    let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let bare = line.strip_prefix(b"\"").and_then(|l| l.strip_suffix(b"\""));
+    match bare.unwrap_or(line) {
+        [s, e, p, b'=', separator]
+            if [s, e, p].map(u8::to_ascii_lowercase) == *b"sep" && separator.is_ascii() =>
+        {
+            Some(*separator)
+        }
+        _ => None,
+    }
+}
+
+/// The separator that a header speaks for; quoted parts do not count.
+fn guess_separator(line: &[u8]) -> u8 {
     let mut quoted = false;
     let mut counts = [0usize; 3];
     for byte in line {
@@ -69,25 +91,44 @@ fn guess_separator(path: &Path) -> Result<u8> {
         }
     }
     let best = (0..3).max_by_key(|&k| (counts[k], 3 - k)).unwrap_or(0);
-    Ok([b',', b';', b'\t'][best])
+    [b',', b';', b'\t'][best]
+}
+
+/// The text of a file behind so many bytes.
+fn open_behind(path: &Path, bytes: usize) -> Result<Box<dyn Read + Send>> {
+    let mut text = open(path)?;
+    let skipped = std::io::copy(&mut (&mut text).take(bytes as u64), &mut std::io::sink());
+    skipped.map_err(|source| Error::Io {
+        path: path.into(),
+        source,
+    })?;
+    Ok(text)
 }
 
 impl Csv {
     pub(super) fn open(path: &Path, options: ReadOptions) -> Result<Self> {
-        let separator = match options.separator {
-            Some(separator) => separator,
-            None => guess_separator(path)?,
+        let first = first_line(path)?;
+        let said = said_separator(&first);
+        let separator = match (options.separator, said) {
+            (Some(separator), _) | (None, Some(separator)) => separator,
+            (None, None) => guess_separator(&first),
         };
+        // That line is not the reader's: it counts lines from the header on.
+        let (skipped, before) = match said {
+            Some(_) => (first.len(), 1),
+            None => (0, 0),
+        };
+        let text = open_behind(path, skipped)?;
         // A row that is just as long as it may be can end where the buffer is full of the next.
         let allowance = Allowance::new(LONGEST_ROW + BUFFER as u64);
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(separator)
             .trim(csv::Trim::All)
             .buffer_capacity(BUFFER)
-            .from_reader(Bounded::new(open(path)?, allowance.clone()));
+            .from_reader(Bounded::new(text, allowance.clone()));
         let header = match reader.headers() {
-            Err(_) if allowance.is_spent() => return Err(too_long(path, 1)),
-            header => header.map_err(|e| csv_error(path, e))?,
+            Err(_) if allowance.is_spent() => return Err(too_long(path, 1 + before)),
+            header => header.map_err(|e| csv_error(path, before, e))?,
         };
         if header.len() > MOST_COLUMNS {
             return Err(too_many_columns(path, header.len()));
@@ -122,7 +163,8 @@ impl Csv {
             options,
             dropped: 0,
             pending: 0,
-            line: 1,
+            line: 1 + before,
+            before,
         })
     }
 }
@@ -153,10 +195,10 @@ impl Source for Csv {
         block.clear(self.wanted.len());
         'rows: while block.rows() < rows {
             self.allowance.renew();
-            let next = self.reader.position().line().max(self.line + 1);
+            let next = (self.reader.position().line() + self.before).max(self.line + 1);
             let more = match self.reader.read_record(&mut self.record) {
                 Err(_) if self.allowance.is_spent() => return Err(too_long(&self.path, next)),
-                more => more.map_err(|e| csv_error(&self.path, e))?,
+                more => more.map_err(|e| csv_error(&self.path, self.before, e))?,
             };
             if !more {
                 break;
@@ -165,7 +207,7 @@ impl Source for Csv {
             self.line = self
                 .record
                 .position()
-                .map_or(0, csv::Position::line)
+                .map_or(0, |position| position.line() + self.before)
                 .max(self.line + 1);
             let line = self.line;
             for (column, want) in self.wanted.iter().enumerate() {
@@ -217,21 +259,20 @@ fn too_long(path: &Path, line: u64) -> Error {
     }
 }
 
-fn csv_error(path: &Path, error: csv::Error) -> Error {
+/// An error of the reader, which knows nothing of so many lines before the header.
+fn csv_error(path: &Path, before: u64, error: csv::Error) -> Error {
+    let line = |pos: &Option<csv::Position>| pos.as_ref().map_or(0, |pos| pos.line() + before);
     let reason = match error.kind() {
         csv::ErrorKind::UnequalLengths {
             pos,
             expected_len,
             len,
         } => {
-            let line = pos.as_ref().map_or(0, csv::Position::line);
+            let line = line(pos);
             format!("line {line} has {len} cells, but the header has {expected_len}")
         }
         csv::ErrorKind::Utf8 { pos, .. } => {
-            format!(
-                "line {} is not text in UTF-8",
-                pos.as_ref().map_or(0, csv::Position::line)
-            )
+            format!("line {} is not text in UTF-8", line(pos))
         }
         csv::ErrorKind::Io(source) => {
             format!("it cannot be read to its end ({source}); a compressed file may be truncated")

@@ -1,7 +1,9 @@
 //! The choice of a law: its terms on the path and by the measurements, its coefficients, what is to be said of it.
 
+use std::cell::Cell;
+
 use ell0::{
-    dictionary::Diagnostics,
+    dictionary::{Diagnostics, Path},
     equation::{DictionaryTarget, Model},
 };
 use ell0_data::evidence::{Evidence, TrainingRows};
@@ -10,6 +12,7 @@ use super::{
     Criterion, DataSummary, DiscoveredEquation, DiscoveredTerm, Discovery, FitSettings, LeftOut,
     Material, PathLine, Seen, Selected, Unfollowed,
     laws::Laws,
+    likelihood::most_work,
     material::{refuse_constants, refuse_vanishing},
     targets::choose_all,
 };
@@ -90,10 +93,23 @@ pub(super) fn discover(
         laws,
         judgement: None,
         covariance: None,
+        ended: paths.iter().any(Path::ended),
     };
     if criterion == Criterion::Likelihood {
-        let judging = Task::begin(observer, "judging by the measurements", None);
-        laws.judge(settings, &evidence, &material, &paths, &chosen)?;
+        let judging = Task::begin(
+            observer,
+            "judging by the measurements, % of its bound:",
+            Some(100),
+        );
+        let told = Cell::new(0);
+        let go_on = |work: u64| {
+            let percent = 100 * work / most_work();
+            if percent > told.replace(percent) {
+                judging.reach(percent.min(100), "");
+            }
+            judging.goes_on()
+        };
+        laws.judge(settings, &evidence, &material, &paths, &chosen, &go_on)?;
         judging.end()?;
     }
     laws.mark(&mut path);
@@ -101,6 +117,7 @@ pub(super) fn discover(
         laws,
         judgement,
         covariance,
+        ended,
     } = laws;
     let digits = laws.iter().enumerate();
     let digits = digits.map(|(index, law)| material.all.digits(index, &law.coefficients));
@@ -147,6 +164,7 @@ pub(super) fn discover(
         path,
         criterion,
         no_samples: no_samples && settings.criterion() == Criterion::Likelihood,
+        ended,
         judgement,
         followed: None,
         indistinct: Diagnostics::new(&material.all)?,

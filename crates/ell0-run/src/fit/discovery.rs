@@ -37,6 +37,9 @@ pub struct Discovery {
     /// Whether it was chosen without the measurements themselves because the statistics had no samples of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_samples: bool,
+    /// Whether the search for it was ended by its bound of work before it was done: the law is the best so far, and a better one may be there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended: bool,
     /// How far the law explains the measurements themselves; none where it was not held against them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Judgement>,

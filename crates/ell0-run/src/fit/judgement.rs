@@ -82,6 +82,8 @@ pub enum Verdict {
     Partly,
     /// No law was found.
     NoLaw,
+    /// Nobody knows: the search was ended by its bound before a law was held against the measurements.
+    Unjudged,
 }
 
 impl Judgement {
@@ -103,6 +105,14 @@ impl Judgement {
             equations: vec![judged; states],
         }
     }
+
+    /// No law was held against the measurements of so many states: the search was ended by its bound before.
+    pub(super) fn unjudged(states: usize) -> Self {
+        let mut judgement = Judgement::no_law(states);
+        let equations = judgement.equations.iter_mut();
+        equations.for_each(|judged| judged.verdict = Verdict::Unjudged);
+        judgement
+    }
 }
 
 impl Judged {
@@ -115,6 +125,9 @@ impl Judged {
         });
         let noise = self.noise_measured.map(percent);
         match self.verdict {
+            Verdict::Unjudged => {
+                "not judged: no law was followed through the measurements before the search was ended; the one above is the best for their rates of change".into()
+            }
             Verdict::NoLaw if self.r2.is_none() && self.noise_left >= 1.0 => {
                 "no law found: none of this library can be followed through the measurements; the one above is the best for their rates of change".into()
             }

@@ -7,7 +7,10 @@ use ell0::{
 use ell0_data::evidence::Evidence;
 
 use super::{
-    FitSettings, Judgement, Material, PathLine, likelihood::FromPath, measured::Measured, plain,
+    FitSettings, Judgement, Material, PathLine,
+    likelihood::{FromPath, Searched},
+    measured::Measured,
+    plain,
 };
 use crate::error::Result;
 
@@ -18,6 +21,8 @@ pub(super) struct Laws {
     pub judgement: Option<Judgement>,
     /// Covariance of the coefficients that are not 0, law after law; none if it is not known.
     pub covariance: Option<Vec<f64>>,
+    /// Whether a search was ended by its bound.
+    pub ended: bool,
 }
 
 impl Laws {
@@ -29,6 +34,7 @@ impl Laws {
         material: &Material,
         paths: &[Path],
         chosen: &[Line],
+        go_on: &dyn Fn(u64) -> bool,
     ) -> Result<()> {
         // A number or a price of terms decides on the terms; the measurements have the coefficients.
         let search = settings.terms.is_empty() && settings.lambda.is_empty();
@@ -41,14 +47,21 @@ impl Laws {
         let Some(measured) = Measured::of(evidence) else {
             return Ok(());
         };
-        let found = measured.law(&FromPath {
+        let from_path = FromPath {
             features: &material.features,
             paths,
             chosen,
             allowed: &material.allowed,
             search,
-        })?;
-        let Some(found) = found else { return Ok(()) };
+        };
+        let Searched { found, ended } = measured.law(&from_path, go_on)?;
+        self.ended |= ended;
+        let Some(found) = found else {
+            if ended {
+                self.judgement = Some(Judgement::unjudged(self.laws.len()));
+            }
+            return Ok(());
+        };
         for (law, equation) in self.laws.iter_mut().zip(&found.law.equations) {
             law.coefficients.fill(0.0);
             let mut errors = vec![0.0; law.coefficients.len()];

@@ -61,6 +61,16 @@ impl Discovery {
     }
 }
 
+impl Discovery {
+    /// That the search was ended by its bound, in a sentence.
+    #[must_use]
+    pub fn ended_told(&self) -> Option<String> {
+        self.ended.then(|| {
+            "The search for a law was ended by its bound of work before it was done: this is the best law so far, and a better one may be there. A library of fewer terms, or fewer states at once, take less work".into()
+        })
+    }
+}
+
 /// So many values are far off something, or their neighbours.
 fn sentence(all: u64, what: Option<&str>, outliers: &[Outlier]) -> Option<String> {
     if all == 0 {

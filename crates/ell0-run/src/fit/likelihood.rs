@@ -7,7 +7,7 @@ use ell0::{
     features::Features,
     likelihood::{
         Beginning, Candidates, LikelihoodConfig, LikelyLaw, Noise, Terms, Window, held_out_r2,
-        likely_law,
+        likely_law_watched,
     },
 };
 
@@ -16,7 +16,7 @@ use super::{
     measured::{FINEST, Measured, Measuring},
     verdict::{Grown, judge},
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Windows grow by this factor, up to so many rows: longer ones say more about weak terms.
 const GROWTH: usize = 4;
@@ -55,6 +55,19 @@ const MANY: usize = 100;
 pub(super) struct Found {
     pub law: LikelyLaw,
     pub judgement: Judgement,
+}
+
+/// What a search came to.
+pub(super) struct Searched {
+    /// None if no law can be followed.
+    pub found: Option<Found>,
+    /// Whether the search was ended by its bound.
+    pub ended: bool,
+}
+
+/// The work of looking for a law and of following it, at most: about so many operations.
+pub(super) fn most_work() -> u64 {
+    2 * LikelihoodConfig::default().most_work
 }
 
 /// What a search begins with.
@@ -130,15 +143,20 @@ struct Search<'a> {
     candidates: Candidates,
     /// Operations that are left.
     left: Cell<u64>,
+    /// Whether something was left undone for want of them.
+    ended: Cell<bool>,
+    /// Hears how much of the work was done, and says whether to go on.
+    go_on: &'a dyn Fn(u64) -> bool,
 }
 
 impl Search<'_> {
+    /// The law that a beginning leads to; none if not even that could be fitted with the work that is left.
     fn law(
         &self,
         windows: &[Window],
         beginning: &Beginning,
         config: &LikelihoodConfig,
-    ) -> Result<LikelyLaw> {
+    ) -> Result<Option<LikelyLaw>> {
         // Half of it is for looking for terms, half for following those that were found.
         let (left, half) = (self.left.get(), LikelihoodConfig::default().most_work);
         let config = match left > half {
@@ -151,9 +169,22 @@ impl Search<'_> {
                 ..config.as_it_is()
             },
         };
-        let law = likely_law(self.features, windows, &self.candidates, beginning, &config)?;
-        self.left.set(self.left.get().saturating_sub(law.work));
-        Ok(law)
+        let done = most_work() - left;
+        let law = likely_law_watched(
+            self.features,
+            windows,
+            &self.candidates,
+            beginning,
+            &config,
+            &|work| (self.go_on)(done + work),
+        )?;
+        let rest = left.saturating_sub(law.work);
+        // A search that was ended is over: what is left is for following the law that it found.
+        let over = law.ended && rest > half;
+        self.left.set(if over { half } else { rest });
+        self.ended.set(self.ended.get() || law.ended);
+        let begun = !law.ended || law.lost < windows.len();
+        Ok(begun.then_some(law))
     }
 }
 
@@ -166,26 +197,36 @@ struct Settled {
 }
 
 impl Measured {
-    /// The most likely law, from the laws of the paths that were chosen and from the best by other measures; none if no law can be followed.
-    pub fn law(&self, beginning: &FromPath) -> Result<Option<Found>> {
+    /// The most likely law, from the laws of the paths that were chosen and from the best by other measures. `go_on` hears how much of the [work](most_work) was done, and says whether to go on.
+    pub fn law(&self, beginning: &FromPath, go_on: &dyn Fn(u64) -> bool) -> Result<Searched> {
+        let nothing = |ended: bool| Searched { found: None, ended };
         if !self.moves() {
-            return Ok(None);
+            return Ok(nothing(false));
         }
         // Many laws are tried on some of the rows, and one of them on all.
         let starts = beginning.starts();
         let search = Search {
             features: beginning.features,
             candidates: beginning.candidates(),
-            left: Cell::new(2 * LikelihoodConfig::default().most_work),
+            left: Cell::new(most_work()),
+            ended: Cell::new(false),
+            go_on,
         };
         let settled = match self.few() {
             Some(few) => {
                 let noise = few.first_noise();
-                let first = few.settled(&search, beginning, starts, &noise, false)?;
-                let terms = vec![first.law.terms()];
-                self.settled(&search, beginning, terms, &first.measuring.noise, true)?
+                match few.settled(&search, beginning, starts, &noise, false)? {
+                    Some(first) => {
+                        let (terms, noise) = (vec![first.law.terms()], &first.measuring.noise);
+                        self.settled(&search, beginning, terms, noise, true)?
+                    }
+                    None => None,
+                }
             }
             None => self.settled(&search, beginning, starts, &self.first_noise(), false)?,
+        };
+        let Some(settled) = settled else {
+            return Ok(nothing(true));
         };
         let Settled {
             mut law,
@@ -198,7 +239,10 @@ impl Measured {
         while rows < LONGEST && self.pieces.iter().any(|p| p.rows() > rows) {
             let longer_windows = self.windows(rows * GROWTH, &measuring.deviations, false)?;
             let near = self.go_on(&law, &windows, &longer_windows);
-            let longer = search.law(&longer_windows, &near, &config)?;
+            let Some(longer) = search.law(&longer_windows, &near, &config)? else {
+                grown = false;
+                break;
+            };
             if longer.lost > 0 || longer.misfit > usual_misfit(&longer) * law.misfit.max(1.0) {
                 grown = rows >= LONG.max(GROWTH * self.first);
                 break;
@@ -208,10 +252,11 @@ impl Measured {
         }
         if rows == self.first {
             let near = self.go_on(&law, &windows, &windows);
-            law = search.law(&windows, &near, &config)?;
+            law = search.law(&windows, &near, &config)?.unwrap_or(law);
         }
-        if law.lost > 0 || search.left.get() == 0 {
-            return Ok(None);
+        let ended = search.ended.get();
+        if law.lost > 0 {
+            return Ok(nothing(ended));
         }
         let (r2, parts) = self.held_out(beginning.features, &law, &windows, &measuring, &config)?;
         let grown = Grown {
@@ -229,10 +274,11 @@ impl Measured {
             let noise = e.noise_measured.unwrap_or(0.0);
             e.verdict == Verdict::NoLaw && e.noise_left > ASTRAY && noise < ASTRAY
         });
-        Ok((!lost).then_some(Found { law, judgement }))
+        let found = (!lost).then_some(Found { law, judgement });
+        Ok(Searched { found, ended })
     }
 
-    /// The best of the laws that some beginnings lead to in short windows, and the noise by what it leaves. Where there is but one beginning that was settled before, its terms stay.
+    /// The best of the laws that some beginnings lead to in short windows, and the noise by what it leaves; none if none could be fitted with the work that is left. Where there is but one beginning that was settled before, its terms stay.
     fn settled(
         &self,
         search: &Search,
@@ -240,7 +286,7 @@ impl Measured {
         starts: Vec<Vec<Terms>>,
         noise: &[Noise],
         settled_before: bool,
-    ) -> Result<Settled> {
+    ) -> Result<Option<Settled>> {
         let usual = LikelihoodConfig::default();
         let mut config = LikelihoodConfig {
             floor: self.floor(noise, usual.floor),
@@ -264,40 +310,49 @@ impl Measured {
             if explained && size(&start) > MANY {
                 continue;
             }
+            if best.is_some() && search.ended.get() {
+                break;
+            }
             let start = Beginning {
                 rivals: if free { from.rivals() } else { Vec::new() },
                 ..Beginning::with(start)
             };
-            let law = search.law(&windows, &start, &trying)?;
+            let Some(law) = search.law(&windows, &start, &trying)? else {
+                continue;
+            };
             if best.as_ref().is_none_or(|best| law.score < best.score) {
                 best = Some(law);
             }
         }
-        let mut law = best.ok_or(Error::Settings("there is no law to begin with"))?;
+        let Some(mut law) = best else {
+            return Ok(None);
+        };
         let mut measuring = self.measured_by(&law, &windows, &deviations);
         for _ in 0..ROUNDS {
             config.floor = self.floor(&measuring.noise, usual.floor);
-            deviations = measuring.deviations;
+            deviations.clone_from(&measuring.deviations);
             let next = self.windows(self.first, &deviations, false)?;
             let near = self.go_on(&law, &windows, &next);
-            windows = next;
             let config = LikelihoodConfig {
                 floor: config.floor,
                 ..trying
             };
-            law = search.law(&windows, &near, &config)?;
+            let Some(again) = search.law(&next, &near, &config)? else {
+                break;
+            };
+            (law, windows) = (again, next);
             let before = measuring.noise;
             measuring = self.measured_by(&law, &windows, &deviations);
             if self.same(&before, &measuring.noise) {
                 break;
             }
         }
-        Ok(Settled {
+        Ok(Some(Settled {
             law,
             windows,
             measuring,
             config,
-        })
+        }))
     }
 
     /// Whether a law leaves no more than the noise that was measured without one.

@@ -37,6 +37,9 @@ pub(super) struct Material {
 /// A law that leaves less than this share of a target's mean square unexplained needs no more terms: digits cut off in a file, or an inexact simulation, are no law.
 pub(super) const NEGLIGIBLE: f64 = 1e-10;
 
+/// About so many operations are done for the paths of all targets together: where there are many states and terms, the whole paths would take hours.
+const MOST_WORK: u64 = 40_000_000_000;
+
 /// Prices that sampled gates are trained at.
 const PRICES: u64 = 13;
 
@@ -169,6 +172,8 @@ impl Material {
             // With as many terms as rows anything fits; with half as many there is still something to be told.
             most_terms: (rows <= terms + 1).then_some((rows / 2).max(1)),
             rule: Some(rule),
+            // Each target has its share, so that the bits do not depend on the order.
+            most_work: MOST_WORK / self.allowed.len().max(1) as u64,
             ..PathConfig::default()
         };
         let of_supports = |supports: Vec<Vec<usize>>| {

@@ -142,7 +142,8 @@ impl Discovery {
         let left_out = self
             .blemishes_told()
             .into_iter()
-            .chain(self.outliers_told());
+            .chain(self.outliers_told())
+            .chain(self.ended_told());
         for left_out in left_out {
             laws = laws.text(&format!("{left_out}."));
         }

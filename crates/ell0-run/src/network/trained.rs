@@ -8,13 +8,14 @@ use ell0::{
     input,
     network::{Architecture, Compact, Complexity, Mlp},
     training::{EpochRecord, Trainer},
+    wording::{shown, shown_path},
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
     Names, NetworkSettings, NetworkTask, Quality, Scale, prepare::Prepared, quality::likeliest,
 };
-use crate::error::{Error, Result};
+use crate::error::{About, Error, Result};
 
 /// A network that was trained, without what its closed gates leave out.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,9 +110,36 @@ impl SparseNetwork {
 
     /// Outputs for rows, row by row, in the units of the data: targets, or a number for each class, whose softmax are probabilities.
     pub fn predict(&self, rows: &[f64]) -> Result<Vec<f64>> {
-        let outputs = self
-            .compact
-            .predict(&self.scale_in.there(rows).collect::<Vec<_>>())?;
+        self.predict_placed(rows, &|row| format!("row {} (counted from 0)", row))
+    }
+
+    /// The same; `place` says where a row stands, for messages.
+    pub(super) fn predict_placed(
+        &self,
+        rows: &[f64],
+        place: &dyn Fn(usize) -> String,
+    ) -> Result<Vec<f64>> {
+        let inputs: Vec<f32> = self.scale_in.there(rows).collect();
+        let names = &self.names.inputs;
+        if let Some(at) = inputs.iter().position(|v| !v.is_finite()) {
+            return Err(Error::Unsuitable(format!(
+                "{}: `{}` = {} is too far from what the network was trained on (mean {:.4}, standard deviation {:.4}), which computes in single precision: repair the row or leave it out",
+                place(at / names.len()),
+                shown(&names[at % names.len()]),
+                rows[at],
+                self.scale_in.mean[at % names.len()],
+                self.scale_in.deviation[at % names.len()],
+            )));
+        }
+        let outputs = self.compact.predict(&inputs)?;
+        if let Some(at) = outputs.iter().position(|v| !v.is_finite()) {
+            let width = self.network.architecture().outputs();
+            return Err(Error::Unsuitable(format!(
+                "{}: the network gives no finite number for `{}`; its inputs are too far from those that it was trained on: repair the row or leave it out",
+                place(at / width),
+                shown(&self.names.outputs()[at % width]),
+            )));
+        }
         Ok(self.scale_out.back(&outputs))
     }
 
@@ -278,9 +306,12 @@ impl SparseNetwork {
 
     /// Of such bytes; `path` is for messages.
     pub fn from_bytes(bytes: &[u8], path: impl AsRef<Path>) -> Result<Self> {
-        let (header, tensors) = from_bytes::<Header>(FORMAT, VERSION, bytes, path.as_ref())?;
+        let path = path.as_ref();
+        let (header, tensors) = from_bytes::<Header>(FORMAT, VERSION, bytes, path)?;
         let parameters = tensors.take("parameters", &[header.architecture.parameter_len()])?;
         let network = Mlp::from_parameters(header.architecture.clone(), parameters)?;
+        let about = || format!("{} cannot be used", shown_path(path));
+        network.check_finite().about(about)?;
         SparseNetwork::checked(header, network)
     }
 

@@ -77,8 +77,8 @@ impl SparseNetwork {
     }
 
     /// The columns for some rows.
-    fn said(&self, rows: &[f64]) -> Result<Vec<Values>> {
-        let outputs = self.predict(rows)?;
+    fn said(&self, rows: &[f64], place: &dyn Fn(usize) -> String) -> Result<Vec<Values>> {
+        let outputs = self.predict_placed(rows, place)?;
         let width = self.names.outputs().len().max(1);
         let column = |values: &[f64], k: usize| -> Vec<f64> {
             values.iter().skip(k).step_by(width).copied().collect()
@@ -118,7 +118,9 @@ impl SparseNetwork {
             for row in 0..block.rows() {
                 rows.extend(block.columns.iter().map(|column| column[row]));
             }
-            each(&self.said(&rows)?)?;
+            let place =
+                |row: usize| format!("{}, {}", shown_path(data), table.place(block.places[row]));
+            each(&self.said(&rows, &place)?)?;
         }
         match any {
             true => Ok(()),

@@ -2,6 +2,7 @@
 
 use super::{
     Problem,
+    budget::Budget,
     curve::{GateCurve, Vertex},
     polish::polish,
     qr::{dot, subtract},
@@ -172,11 +173,18 @@ impl<'a> Descent<'a> {
 
     /// Sweeps and direct solves in turns until the objective stands still.
     fn run(&mut self) {
+        self.run_within(&Budget::endless());
+    }
+
+    /// The same as long as the budget lasts.
+    fn run_within(&mut self, budget: &Budget) {
+        let (p, q) = (self.problem.p, self.problem.q);
         let tolerance = 1e-9 * self.problem.energy().sqrt();
         let mut last = f64::INFINITY;
         for _ in 0..ROUNDS {
             for _ in 0..SWEEPS {
-                if self.sweep() <= tolerance {
+                budget.spend(2 * p * p * q);
+                if self.sweep() <= tolerance || budget.is_spent() {
                     break;
                 }
             }
@@ -185,13 +193,15 @@ impl<'a> Descent<'a> {
                 self.residual.clone(),
                 self.objective(),
             );
+            let used = self.gates.iter().filter(|g| g.explained > 1e-6).count();
+            budget.spend(2 * p * used * (used + q));
             self.solve();
             if self.objective() > before.2 {
                 // Terms with nearly closed gates were left out of the solve; if that costs more than it gains, stay.
                 (self.effective, self.residual) = (before.0, before.1);
             }
             let now = self.objective();
-            if last - now <= 1e-10 * self.problem.energy() {
+            if last - now <= 1e-10 * self.problem.energy() || budget.is_spent() {
                 break;
             }
             last = now;
@@ -272,17 +282,18 @@ fn from_support(problem: &Problem, curve: &GateCurve, price: f64, fitted: &Fitte
     }
 }
 
-/// Supports along a falling price, each found from the one before: the skeleton of a path.
+/// Supports along a falling price, each found from the one before, as long as the budget lasts: the skeleton of a path.
 pub(super) fn supports_along<'a>(
     problem: &'a Problem,
     gate: &'a HardConcrete,
     curve: &'a GateCurve,
     prices: &'a [f64],
+    budget: &'a Budget,
 ) -> impl Iterator<Item = Vec<usize>> + 'a {
     let mut descent = Descent::new(problem, curve, 0.0);
     prices.iter().map(move |&price| {
         descent.price = price;
-        descent.run();
+        descent.run_within(budget);
         (0..problem.p)
             .filter(|&j| gate.test_gate(descent.gates[j].log_alpha) > 0.0)
             .collect()

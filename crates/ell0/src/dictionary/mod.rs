@@ -13,6 +13,7 @@
 
 mod baselines;
 mod bound;
+mod budget;
 mod curve;
 mod diagnostics;
 mod ending;

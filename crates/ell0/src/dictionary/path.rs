@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Problem, Rule, Statistics, baselines,
+    budget::Budget,
     ending::Ending,
     sizes::best_of_each_size,
     support::{Fitted, refit},
@@ -106,6 +107,7 @@ mod endless {
 /// | `floor` | 0 | mean squared error of the targets themselves: a model that is no worse than that needs no more terms |
 /// | `rule` | none | how a model will be chosen: with the exact method and a large library, the path ends some sizes after this rule has no more to gain; none: the whole path |
 /// | `refit` | yes | least squares on each support; no: the shrunken coefficients of the lasso as they are (what gates give without a refit is [`Gated::coefficients`](super::Gated::coefficients)) |
+/// | `most_work` | without bound | with the exact method: about so many operations, after which the path ends with what was found |
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathConfig {
     /// How supports are found.
@@ -120,6 +122,8 @@ pub struct PathConfig {
     pub rule: Option<Rule>,
     /// Whether each support is refitted by least squares.
     pub refit: bool,
+    /// Operations after which the path ends.
+    pub most_work: u64,
 }
 
 impl Default for PathConfig {
@@ -131,6 +135,7 @@ impl Default for PathConfig {
             floor: 0.0,
             rule: None,
             refit: true,
+            most_work: u64::MAX,
         }
     }
 }
@@ -142,6 +147,9 @@ pub struct Path {
     pub(super) lines: Vec<Line>,
     /// Errors below this are those of the targets themselves, or round-off: models that reach it are equally good.
     pub(super) floor: f64,
+    /// Whether larger, or better, models were not looked for because the work was done that may be done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) ended: bool,
 }
 
 impl Path {
@@ -179,6 +187,7 @@ impl Path {
             problem.p
         };
         problem.require_rows(largest)?;
+        let budget = Budget::new(config.most_work);
         let candidates: Vec<(Vec<usize>, Option<Vec<f64>>)> = match config.method {
             Method::Exact => {
                 let everything: Vec<usize> = (0..problem.p).collect();
@@ -196,7 +205,8 @@ impl Path {
                     }
                     Ok(go_on())
                 };
-                best_of_each_size(&problem, full, &config.gate, most, &mut ending, note)?
+                let gate = &config.gate;
+                best_of_each_size(&problem, full, gate, most, &budget, &mut ending, note)?
                     .into_iter()
                     .map(|s| (s, None))
                     .collect()
@@ -216,7 +226,11 @@ impl Path {
         } else {
             most
         };
-        Path::assemble(&problem, targets, validation, config, candidates, most)
+        let path = Path::assemble(&problem, targets, validation, config, candidates, most)?;
+        Ok(Path {
+            ended: budget.is_spent(),
+            ..path
+        })
     }
 
     /// The path of supports that were found in another way, by sampled gates for example: the best of each size, refitted.
@@ -284,6 +298,7 @@ impl Path {
         let mut path = Path {
             lines: lines.into_iter().flatten().collect(),
             floor: floor(problem, config),
+            ended: false,
         };
         path.set_prices();
         Ok(path)
@@ -315,6 +330,11 @@ impl Path {
             line.support.sort_unstable();
         }
         Ok(self)
+    }
+
+    /// Whether the search was ended by its bound: there may be better models than those that were found, and larger ones.
+    pub fn ended(&self) -> bool {
+        self.ended
     }
 
     /// The models, by increasing number of terms.

@@ -1,6 +1,6 @@
 //! Local search over supports: add, drop and swap until nothing improves.
 
-use super::{Problem, support::Fitted};
+use super::{Problem, budget::Budget, support::Fitted};
 use crate::error::{Result, require};
 
 /// A support that no single move improves, fitted by least squares.
@@ -59,14 +59,21 @@ fn objective(fitted: &Fitted, price: f64) -> f64 {
 /// Adds, drops and swaps terms, the best move first, until no move makes error + price·terms smaller. The number of terms may not exceed `most`.
 pub(super) fn polish(problem: &Problem, support: &[usize], price: f64, most: usize) -> Fitted {
     let mut fitted = Fitted::new(problem, support);
-    polish_further(problem, &mut fitted, price, most);
+    polish_further(problem, &mut fitted, price, most, &Budget::endless());
     fitted
 }
 
-/// [`polish`] from where a fit is.
-pub(super) fn polish_further(problem: &Problem, fitted: &mut Fitted, price: f64, most: usize) {
+/// [`polish`] from where a fit is, as long as the budget lasts.
+pub(super) fn polish_further(
+    problem: &Problem,
+    fitted: &mut Fitted,
+    price: f64,
+    most: usize,
+    budget: &Budget,
+) {
     let least = ROUND_OFF * problem.energy();
-    loop {
+    while !budget.is_spent() {
+        budget.spend(fitted.of_swaps() + 2 * fitted.of_a_move());
         let now = objective(fitted, price);
         let k = fitted.len() as f64;
         let add = fitted
@@ -95,10 +102,13 @@ pub(super) fn polish_further(problem: &Problem, fitted: &mut Fitted, price: f64,
     }
 }
 
-/// Swaps terms until no swap makes the error smaller; the number of terms stays.
-pub(super) fn swap(problem: &Problem, fitted: &mut Fitted) {
+/// Swaps terms until no swap makes the error smaller, as long as the budget lasts; the number of terms stays.
+pub(super) fn swap(problem: &Problem, fitted: &mut Fitted, budget: &Budget) {
     let least = ROUND_OFF * problem.energy();
-    while let Some(change) = fitted.best_swap() {
+    while !budget.is_spent()
+        && let Some(change) = fitted.best_swap()
+    {
+        budget.spend(fitted.of_swaps() + 2 * fitted.of_a_move());
         let limit = fitted.error() - least;
         if !below(change.error, limit) {
             break;

@@ -2,6 +2,7 @@
 
 use super::{
     Problem,
+    budget::Budget,
     curve::GateCurve,
     ending::Ending,
     exact::supports_along,
@@ -40,12 +41,13 @@ impl Best {
 /// Gates along a falling price give supports; polished, they seed every size; then each size learns from its neighbours: the best of one size plus its best
 /// addition, or minus its least loss, swapped until nothing improves.
 ///
-/// The path ends where `ending` says so, which `note` tells of each model; if `note` says no, it ends at once.
+/// The path ends where `ending` says so, which `note` tells of each model; if `note` says no, it ends at once. Where the budget is spent, it ends with what was found.
 pub(super) fn best_of_each_size(
     problem: &Problem,
     full: Fitted,
     gate: &HardConcrete,
     most: usize,
+    budget: &Budget,
     ending: &mut Ending,
     mut note: impl FnMut(&mut Ending, &Fitted) -> Result<bool>,
 ) -> Result<Vec<Vec<usize>>> {
@@ -69,7 +71,9 @@ pub(super) fn best_of_each_size(
     let curve = GateCurve::expected_l0(gate);
     let mut previous: Option<Vec<usize>> = None;
     let mut fitted = nothing.clone();
-    for (support, &price) in supports_along(problem, gate, &curve, &prices).zip(&prices) {
+    // The largest size that was found beside all terms together.
+    let mut reached = 0;
+    for (support, &price) in supports_along(problem, gate, &curve, &prices, budget).zip(&prices) {
         if previous.as_ref() == Some(&support) {
             continue;
         }
@@ -77,9 +81,16 @@ pub(super) fn best_of_each_size(
         if ending.is_at(support.len() / 2) {
             break;
         }
-        fitted.go_to(&support[..support.len().min(most)]);
-        polish_further(problem, &mut fitted, price, most);
+        // What a descent left half open when the budget was spent is no support.
+        if budget.is_spent() {
+            break;
+        }
+        let wanted = &support[..support.len().min(most)];
+        budget.spend(wanted.len() * fitted.of_a_move());
+        fitted.go_to(wanted);
+        polish_further(problem, &mut fitted, price, most, budget);
         best.offer(&fitted);
+        reached = reached.max(fitted.len());
         if !note(ending, &fitted)? || ending.is_at(fitted.len()) {
             break;
         }
@@ -92,6 +103,11 @@ pub(super) fn best_of_each_size(
         let Some(support) = best.support(size) else {
             continue;
         };
+        if budget.is_spent() {
+            last = reached.max(size);
+            break;
+        }
+        budget.spend(size * fitted.of_a_move());
         fitted.go_to(support);
         if !note(ending, &fitted)? || ending.is_at(size) {
             last = size;
@@ -100,13 +116,17 @@ pub(super) fn best_of_each_size(
         if let Some(change) = fitted.best_add() {
             fitted.make(change);
             if !best.has(&fitted) {
-                swap(problem, &mut fitted);
+                swap(problem, &mut fitted, budget);
                 best.offer(&fitted);
             }
         }
     }
     best.0.truncate(last + 1);
     for size in (0..last).rev() {
+        if budget.is_spent() {
+            break;
+        }
+        budget.spend(size * fitted.of_a_move());
         let Some(support) = best.support(size + 1) else {
             continue;
         };
@@ -114,7 +134,7 @@ pub(super) fn best_of_each_size(
         if let Some(change) = fitted.best_drop() {
             fitted.make(change);
             if !best.has(&fitted) {
-                swap(problem, &mut fitted);
+                swap(problem, &mut fitted, budget);
                 best.offer(&fitted);
             }
         }

@@ -132,6 +132,17 @@ impl Fitted {
         self.take_in(term, true)
     }
 
+    /// The work of taking a term in, or leaving one out: about so many operations.
+    pub fn of_a_move(&self) -> usize {
+        8 * self.rows * (self.others.len() + self.q)
+    }
+
+    /// The work of finding the best swap.
+    pub fn of_swaps(&self) -> usize {
+        let k = self.len();
+        k * k * (k + self.others.len()) + 4 * self.q * k * self.others.len()
+    }
+
     /// [`add`](Fitted::add), measuring what is left of the others or not.
     fn take_in(&mut self, term: usize, measured: bool) -> bool {
         let (rows, p, q, k) = (self.rows, self.p, self.q, self.len());

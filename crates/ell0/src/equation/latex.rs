@@ -1,7 +1,7 @@
 //! An expression as LaTeX.
 
 use super::{Expression, Node};
-use crate::features::Function;
+use crate::{features::Function, wording::on_one_line};
 
 impl Expression {
     /// The expression as LaTeX, with so many significant digits.
@@ -43,6 +43,8 @@ pub(crate) fn latex_name(name: &str) -> String {
             format!("{base}_{{{digits}}}")
         }
     };
+    // What could not be seen stands there escaped, as it does in messages.
+    let name = on_one_line(name);
     match name.split_once('_') {
         Some((base, "dot")) => format!("\\dot{{{}}}", word(base)),
         Some((base @ ("sin" | "cos"), rest)) => format!("\\{base} {}", word(rest)),
@@ -55,7 +57,7 @@ pub(crate) fn latex_name(name: &str) -> String {
                 format!("{head}_{{{}}}", parts.join(","))
             }
         }
-        _ => word(name),
+        _ => word(&name),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The equations of a model as lines of text: as PySINDy prints them, plainer, and as LaTeX.
 
 use super::{Dynamics, Equation, Model, Node, latex::latex_name};
+use crate::wording::on_one_line;
 
 impl Model {
     /// The left-hand side of an equation: `(x)'`, `(x)[k+1]`, or the target's name.
@@ -62,7 +63,9 @@ impl Model {
     }
 
     fn lines(&self, line: impl Fn(&Equation) -> String) -> String {
-        let lines: Vec<String> = self.equations().iter().map(line).collect();
+        // A line each, whatever the names are.
+        let lines = self.equations().iter().map(line);
+        let lines: Vec<String> = lines.map(|line| on_one_line(&line)).collect();
         lines.join("\n")
     }
 }

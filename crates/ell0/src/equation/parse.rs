@@ -231,6 +231,10 @@ impl<'a> Parser<'a> {
                 end = after;
             }
         }
+        // `.5.5` is no product of two numbers that stand side by side.
+        if end > 0 && matches!(bytes.get(end), Some(b'.' | b'0'..=b'9')) {
+            return Err(self.error("a number with one decimal point"));
+        }
         match self.rest()[..end].parse::<f64>() {
             Ok(value) if value.is_finite() => {
                 self.place += end;

@@ -12,11 +12,18 @@ const RESERVED: &str = "
     short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try
     typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor xor_eq
     assert huge_val infinity isfinite isinf isnan isnormal linux nan null signbit fpclassify unix inf
+    char8_t char16_t char32_t co_await co_return co_yield
+    huge_valf huge_vall i386 math_errhandling math_errno math_errexcept maxfloat snan snanf snanl
+    fp_nan fp_infinite fp_zero fp_subnormal fp_normal fp_fast_fma fp_fast_fmaf fp_fast_fmal fp_ilogb0 fp_ilogbnan
+    m_e m_log2e m_log10e m_ln2 m_ln10 m_pi m_pi_2 m_pi_4 m_1_pi m_2_pi m_2_sqrtpi m_sqrt2 m_sqrt1_2
+    cosf expf fabsf logf powf sinf sqrtf tanhf expm1f
     abstract as async await become box crate dyn f32 f64 final fn gen i32 impl in let loop macro macro_rules match
     mod move mut none ok err some override priv pub raw ref self str super trait type unsafe unsized use usize vec
     where yield
     def del elif except finally from global import is lambda len nonlocal pass print raise range valueerror with
     ans classdef elseif end endfunction error eps function otherwise parfor persistent pi size spmd zeros
+    end_try_catch end_unwind_protect endclassdef endenumeration endevents endfor endif endmethods endparfor
+    endproperties endspmd endswitch endwhile until unwind_protect unwind_protect_cleanup
     abs acos asin atan cos exp expm1 fabs log max min pow sign sin sqrt tanh elu relu
     expressions input inputs libm main math matlab np numpy output outputs power printf sp
     sympy real_log real_sqrt real_power";
@@ -78,12 +85,17 @@ pub(super) fn check_function(name: &str) -> Result<()> {
 
 /// Identifiers for names: ASCII, each different from all others even in upper case, none with a meaning of its own.
 pub(super) fn identifiers(names: &[String], function: &str) -> Vec<String> {
+    // The header of C defines constants that begin so: `MODEL_IN_V`, `MODEL_INPUTS`, `MODEL_H`.
+    let constants = function.to_ascii_uppercase() + "_";
     let mut used = vec![function.to_ascii_lowercase()];
     let mut all = Vec::new();
     for name in names {
         let mut word = plain_word(name);
         if is_reserved(&word) {
             word.push('_');
+        }
+        if word.starts_with(&constants) {
+            word = format!("v_{word}");
         }
         let mut unique = word.clone();
         let mut number = 2;

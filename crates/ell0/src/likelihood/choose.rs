@@ -25,6 +25,7 @@ impl Judge<'_> {
     /// The law without its weakest terms, if the evidence says so.
     fn dropped(&self, now: &Judged) -> Option<Judged> {
         let p = now.fitted.coefficients.len();
+        self.add((p * p * p) as u64);
         let variance = self.variance(&now.fitted);
         let inverse = Factored::new(&now.fitted.information, p, 0.0)?.inverse_diagonal();
         let strength = |c: usize| now.fitted.coefficients[c].powi(2) / (variance * inverse[c]);
@@ -85,7 +86,7 @@ impl Judge<'_> {
     /// Changes a law as long as the evidence grows. What else could be changed, if that was looked at last.
     fn improve(&self, now: &mut Judged) -> Option<Vec<Change>> {
         for _ in 0..self.config.most_changes {
-            if self.is_tired() {
+            if !now.fitted.begun || !self.affords(1) {
                 break;
             }
             if let Some(next) = self.dropped(now) {
@@ -173,6 +174,7 @@ pub(super) fn judge_as_it_is<'a>(
     candidates: &'a Candidates,
     beginning: &Beginning,
     config: &LikelihoodConfig,
+    go_on: &'a dyn Fn(u64) -> bool,
 ) -> Result<(Judge<'a>, Judged)> {
     require(!windows.is_empty(), "windows", 0, "at least one")?;
     let n = windows[0].width();
@@ -213,6 +215,8 @@ pub(super) fn judge_as_it_is<'a>(
         config: *config,
         tolerance: tolerances(windows, config.tolerance),
         work: Cell::new(0),
+        ended: Cell::new(false),
+        go_on,
     };
     let coefficients = near.iter().flatten().map(|(_, c)| *c).collect();
     let supports = near.iter().map(|s| s.iter().map(|(j, _)| *j).collect());
@@ -228,10 +232,22 @@ pub fn likely_law(
     beginning: &Beginning,
     config: &LikelihoodConfig,
 ) -> Result<LikelyLaw> {
-    let (judge, mut now) = judge_as_it_is(features, windows, candidates, beginning, config)?;
+    likely_law_watched(features, windows, candidates, beginning, config, &|_| true)
+}
+
+/// The same; `go_on` hears now and then how much work was done and says whether to go on. If not, the law is the best so far.
+pub fn likely_law_watched(
+    features: &Features,
+    windows: &[Window],
+    candidates: &Candidates,
+    beginning: &Beginning,
+    config: &LikelihoodConfig,
+    go_on: &dyn Fn(u64) -> bool,
+) -> Result<LikelyLaw> {
+    let (judge, mut now) = judge_as_it_is(features, windows, candidates, beginning, config, go_on)?;
     let mut around = judge.improve(&mut now);
     for (equation, rivals) in beginning.rivals.iter().enumerate() {
-        for rival in rivals.iter().filter(|_| !judge.is_tired()) {
+        for rival in rivals.iter().filter(|_| judge.affords(1)) {
             if let Some(mut next) = judge.rivalled(&now, equation, rival) {
                 around = judge.improve(&mut next);
                 now = next;
@@ -249,7 +265,8 @@ fn law(judge: &Judge, now: &Judged, around: Option<&[Change]>) -> LikelyLaw {
     let fitted = &now.fitted;
     let p = fitted.coefficients.len();
     let variance = judge.variance(fitted);
-    let factored = Factored::new(&fitted.information, p, 0.0);
+    let known = fitted.begun.then_some(&fitted.information);
+    let factored = known.and_then(|information| Factored::new(information, p, 0.0));
     let covariance: Vec<f64> = factored.map_or(Vec::new(), |f| {
         let inverse = f.inverse().into_iter();
         inverse.map(|v| variance * v).collect()
@@ -262,7 +279,10 @@ fn law(judge: &Judge, now: &Judged, around: Option<&[Change]>) -> LikelyLaw {
     let flow = judge.flow(&now.supports);
     let states = judge.windows.par_iter().zip(&fitted.starts);
     let states = states
-        .map(|(window, start)| flow.states(window, start, &fitted.coefficients))
+        .map(|(window, start)| match fitted.begun {
+            true => flow.states(window, start, &fitted.coefficients),
+            false => Vec::new(),
+        })
         .collect();
     let mut place = 0;
     let terms = judge.features.len();
@@ -289,5 +309,6 @@ fn law(judge: &Judge, now: &Judged, around: Option<&[Change]>) -> LikelyLaw {
         starts: fitted.starts.clone(),
         covariance,
         work: judge.work.get(),
+        ended: judge.ended.get(),
     }
 }

@@ -19,6 +19,10 @@ pub(super) struct Judge<'a> {
     pub tolerance: Vec<f64>,
     /// The work that was done so far.
     pub work: Cell<u64>,
+    /// Whether something was left undone because it would have been too much.
+    pub ended: Cell<bool>,
+    /// Asked now and then, with the work that was done; if it says no, nothing further is begun.
+    pub go_on: &'a dyn Fn(u64) -> bool,
 }
 
 /// A law with the evidence for it.
@@ -38,14 +42,26 @@ impl Judge<'_> {
         Flow::new(terms, inputs, supports, self.tolerance.clone())
     }
 
-    /// Takes note of the work of a flow.
-    pub fn done(&self, flow: &Flow) {
-        self.work.set(self.work.get() + flow.work());
+    /// Takes note of work.
+    pub fn add(&self, work: u64) {
+        self.work.set(self.work.get() + work);
     }
 
-    /// Whether no more work should be done.
-    pub fn is_tired(&self) -> bool {
-        self.work.get() > self.config.most_work
+    /// Takes note of the work of a flow.
+    pub fn done(&self, flow: &Flow) {
+        self.add(flow.work());
+    }
+
+    /// The work that is left.
+    pub fn left(&self) -> u64 {
+        self.config.most_work.saturating_sub(self.work.get())
+    }
+
+    /// Whether so much more work may be done. If not, the search ends before its time.
+    pub fn affords(&self, work: u64) -> bool {
+        let affords = work <= self.left() && (self.go_on)(self.work.get());
+        self.ended.set(self.ended.get() || !affords);
+        affords
     }
 
     pub fn freedom(&self, fitted: &Fitted) -> f64 {
@@ -117,12 +133,18 @@ impl Judge<'_> {
         let until = Until {
             goal,
             floor,
-            most_work: self.config.most_work.saturating_sub(self.work.get()),
+            most_work: self.left(),
+            go_on: &|work| (self.go_on)(self.work.get() + work),
         };
         let fitted = fit(&flow, self.windows, starts, coefficients, until);
         self.done(&flow);
+        self.ended.set(self.ended.get() || fitted.ended);
         Judged {
-            score: self.score(&fitted, &supports),
+            // A law that nothing is known of is no better than any.
+            score: match fitted.begun {
+                true => self.score(&fitted, &supports),
+                false => f64::INFINITY,
+            },
             supports,
             fitted,
         }

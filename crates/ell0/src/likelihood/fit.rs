@@ -18,6 +18,26 @@ pub(super) struct Fitted {
     pub information: Vec<f64>,
     /// What windows cost that could not be followed.
     pub lost: f64,
+    /// Whether there was enough work left to begin, and whether it ended before it was done because there was no more.
+    pub begun: bool,
+    pub ended: bool,
+}
+
+impl Fitted {
+    /// A law that nothing was found out about: there was no work left for it.
+    fn not_begun(coefficients: Vec<f64>, starts: Vec<Vec<f64>>, windows: &[Window]) -> Self {
+        Fitted {
+            information: Vec::new(),
+            coefficients,
+            starts,
+            squares: 0.0,
+            counted: 0,
+            followed: 0,
+            lost: windows.iter().map(Window::lost).sum(),
+            begun: false,
+            ended: true,
+        }
+    }
 }
 
 const ITERATIONS: usize = 40;
@@ -34,17 +54,25 @@ struct Whole {
     windows: Vec<Option<Sums>>,
 }
 
+/// A window may take so many times its share of the work that is left: some are harder to follow than others.
+const SHARE: u64 = 4;
+
 fn gather(
     flow: &Flow,
     windows: &[Window],
     starts: &[Vec<f64>],
     coefficients: &[f64],
     rows: &[usize],
+    most_work: u64,
 ) -> Whole {
+    // What a window may take must not depend on how far the others are.
+    let all = rows_of(windows).max(1) as u64;
+    let left = most_work.saturating_sub(flow.work());
+    let share = |window: &Window| (left / all).saturating_mul(SHARE * window.rows() as u64);
     let sums: Vec<Option<Sums>> = windows
         .par_iter()
         .zip(starts)
-        .map(|(window, start)| flow.sums(window, start, coefficients, rows))
+        .map(|(window, start)| flow.sums(window, start, coefficients, rows, share(window)))
         .collect();
     let total = windows.iter().zip(&sums).map(|(window, sums)| match sums {
         Some(sums) => sums.squares,
@@ -54,6 +82,22 @@ fn gather(
         total: total.sum(),
         windows: sums,
     }
+}
+
+fn rows_of(windows: &[Window]) -> usize {
+    windows.iter().map(Window::rows).sum()
+}
+
+/// The work of normal equations of so many coefficients with so many of them, the starts eliminated: sums over the windows, then elimination in each, then a factor.
+pub(super) fn of_equations(flow: &Flow, windows: &[Window], of: usize) -> u64 {
+    let (n, p, of_all) = (
+        flow.states as u64,
+        flow.coefficients() as u64,
+        flow.coefficients().max(of) as u64,
+    );
+    let of_window = n * n * (n + p) + 2 * n * p * of as u64;
+    let sums = flow.of_sums(rows_of(windows), of);
+    sums + windows.len() as u64 * of_window + of as u64 * of as u64 * of_all
 }
 
 /// Normal equations of the coefficients, the starts eliminated.
@@ -145,14 +189,16 @@ fn shifted(start: &[f64], sums: Option<&Sums>, step: &[f64], damping: f64) -> Ve
 }
 
 /// When a fit has gone far enough.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Until {
+#[derive(Clone, Copy)]
+pub(super) struct Until<'a> {
     /// A fit that will not bring the sum below this may end early.
     pub goal: f64,
     /// Mean squares below this are as good as none.
     pub floor: f64,
-    /// A fit that has taken so much work ends where it is.
+    /// A fit takes about so much work at most, and ends where it is then.
     pub most_work: u64,
+    /// Asked between the steps, with the work that was done; if it says no, the fit ends where it is.
+    pub go_on: &'a dyn Fn(u64) -> bool,
 }
 
 /// Fits the coefficients of a flow to windows, from coefficients and starts that are near.
@@ -165,18 +211,29 @@ pub(super) fn fit(
         goal,
         floor,
         most_work,
+        go_on,
     }: Until,
 ) -> Fitted {
     let (n, p) = (starts.first().map_or(0, Vec::len), flow.coefficients());
     let every: Vec<usize> = (0..p).collect();
     let measurements: usize = windows.iter().map(Window::counted).sum();
+    // Sums take little beside the elimination only where there are few coefficients; all of it is counted.
+    let step = of_equations(flow, windows, p);
+    let beside = step - flow.of_sums(rows_of(windows), p);
+    let may_go_on = || flow.work() + step <= most_work && go_on(flow.work());
+    if !may_go_on() {
+        return Fitted::not_begun(coefficients, starts, windows);
+    }
     let mut damping = 1e-4;
-    let mut whole = gather(flow, windows, &starts, &coefficients, &every);
+    let mut ended = false;
+    let mut whole = gather(flow, windows, &starts, &coefficients, &every, most_work);
     'steps: for _ in 0..ITERATIONS {
-        if flow.work() > most_work {
+        if !may_go_on() {
+            ended = true;
             break;
         }
         loop {
+            flow.note(beside);
             let normal = reduced(&whole, n, p, &every, damping);
             let mut step = normal.gradient.clone();
             if let Some(factored) = Factored::new(&normal.information, p, damping) {
@@ -194,7 +251,7 @@ pub(super) fn fit(
                     .zip(&whole.windows)
                     .map(|(start, sums)| shifted(start, sums.as_ref(), &step, damping))
                     .collect();
-                let next = gather(flow, windows, &begun, &moved, &every);
+                let next = gather(flow, windows, &begun, &moved, &every, most_work);
                 if next.total < whole.total {
                     (coefficients, starts, whole) = (moved, begun, next);
                     damping = (damping * 0.1).max(1e-12);
@@ -202,7 +259,8 @@ pub(super) fn fit(
                 }
             }
             damping *= 10.0;
-            if damping > 1e8 || flow.work() > most_work {
+            ended = !may_go_on();
+            if damping > 1e8 || ended {
                 break 'steps;
             }
         }
@@ -224,6 +282,8 @@ pub(super) fn fit(
         followed: count,
         information,
         lost: whole.total - squares,
+        begun: true,
+        ended,
     }
 }
 
@@ -234,27 +294,34 @@ pub(super) fn information(
     starts: &[Vec<f64>],
     coefficients: &[f64],
     rows: &[usize],
+    most_work: u64,
 ) -> Reduced {
-    let whole = gather(flow, windows, starts, coefficients, rows);
+    let whole = gather(flow, windows, starts, coefficients, rows, most_work);
     let n = starts.first().map_or(0, Vec::len);
     reduced(&whole, n, flow.coefficients(), rows, 0.0)
 }
 
-/// The most likely starts of windows under a law that is given, from some that are near or from what was measured; none for a window that cannot be followed.
+/// The most likely starts of windows under a law that is given, from some that are near or from what was measured; none for a window that cannot be followed, nor for any if that takes more than about so much work.
 pub(super) fn starts(
     flow: &Flow,
     windows: &[Window],
     near: Option<Vec<Vec<f64>>>,
     coefficients: &[f64],
+    most_work: u64,
 ) -> Vec<Option<Vec<f64>>> {
     let near = near.unwrap_or_else(|| windows.iter().map(Window::begin).collect());
     let still = vec![0.0; coefficients.len()];
+    let once = flow.of_sums(rows_of(windows), 0).max(1);
+    let rounds = ITERATIONS.min((most_work / once) as usize);
+    if rounds == 0 {
+        return vec![None; windows.len()];
+    }
     let of = |(window, mut start): (&Window, Vec<f64>)| {
-        let mut sums = flow.sums(window, &start, coefficients, &[])?;
+        let mut sums = flow.sums(window, &start, coefficients, &[], most_work)?;
         let mut damping = 1e-4;
-        for _ in 0..ITERATIONS {
+        for _ in 0..rounds {
             let moved = shifted(&start, Some(&sums), &still, damping);
-            match flow.sums(window, &moved, coefficients, &[]) {
+            match flow.sums(window, &moved, coefficients, &[], most_work) {
                 Some(next) if next.squares < sums.squares => {
                     let gained = sums.squares - next.squares;
                     let enough = gained < ENOUGH * sums.squares / window.counted().max(1) as f64;

@@ -79,20 +79,32 @@ impl Flow {
         self.work.load(Ordering::Relaxed)
     }
 
-    /// Takes note of steps that were made, each with six looks at the terms and, at the most, two at their derivatives and a product of slopes.
-    fn stepped(&self, steps: usize) {
+    /// Takes note of work.
+    pub fn note(&self, work: u64) {
+        self.work.fetch_add(work, Ordering::Relaxed);
+    }
+
+    /// The work of a step: six looks at the terms and, at the most, two at their derivatives and a product of slopes.
+    pub fn of_a_step(&self) -> u64 {
         let (n, p) = (self.states, self.places.len());
         let looks = 6 * self.terms.steps() + 2 * self.gradients.steps();
-        let each = 16 * looks + 8 * n * n * n + 2 * n * n * (n + p);
-        self.work
-            .fetch_add((steps * each) as u64, Ordering::Relaxed);
+        (16 * looks + 8 * n * n * n + 2 * n * n * (n + p)) as u64
+    }
+
+    /// The work of a row: products of derivatives by the starts and all coefficients with those by the starts and so many coefficients.
+    fn of_a_row(&self, of: usize) -> u64 {
+        let (n, p) = (self.states, self.places.len());
+        (2 * n * (n + p) * (n + of)) as u64
+    }
+
+    /// The work of sums over so many rows, at the least: a step for each.
+    pub fn of_sums(&self, rows: usize, of: usize) -> u64 {
+        (rows as u64).saturating_mul(self.of_a_step() + self.of_a_row(of))
     }
 
     /// Takes note of the products of derivatives that were summed over so many rows.
     pub fn summed(&self, rows: usize, of: usize) {
-        let (n, p) = (self.states, self.places.len());
-        let each = 2 * n * (n + p) * (n + of);
-        self.work.fetch_add((rows * each) as u64, Ordering::Relaxed);
+        self.note(rows as u64 * self.of_a_row(of));
     }
 
     /// Number of coefficients.
@@ -100,12 +112,13 @@ impl Flow {
         self.places.len()
     }
 
-    /// Follows a window from a start, in steps that end at its rows. False if it cannot be followed to the end.
+    /// Follows a window from a start, in steps that end at its rows. False if it cannot be followed to the end, or not in so many steps.
     pub fn follow(
         &self,
         window: &Window,
         start: &[f64],
         coefficients: &[f64],
+        most_steps: usize,
         companion: &mut impl Companion,
     ) -> bool {
         let n = self.states;
@@ -118,7 +131,7 @@ impl Flow {
         let time = window.time();
         // As long as the last row allowed.
         let mut usual = f64::INFINITY;
-        let most = MOST_STEPS * time.len() + MORE_STEPS;
+        let most = (MOST_STEPS * time.len() + MORE_STEPS).min(most_steps);
         let mut steps = 0;
         for k in 0..time.len() - 1 {
             let (mut t, end) = (time[k], time[k + 1]);
@@ -172,11 +185,11 @@ impl Flow {
             }
             let sound = x.iter().all(|v| v.abs() < LARGEST);
             if !done || !sound || !companion.row(k + 1, &x) {
-                self.stepped(steps);
+                self.note(steps as u64 * self.of_a_step());
                 return false;
             }
         }
-        self.stepped(steps);
+        self.note(steps as u64 * self.of_a_step());
         true
     }
 }
@@ -197,7 +210,7 @@ impl Flow {
     /// The law's states at the rows of a window, row after row; empty if it cannot be followed.
     pub fn states(&self, window: &Window, start: &[f64], coefficients: &[f64]) -> Vec<f64> {
         let mut states = States(Vec::new());
-        if self.follow(window, start, coefficients, &mut states) {
+        if self.follow(window, start, coefficients, usize::MAX, &mut states) {
             states.0
         } else {
             Vec::new()

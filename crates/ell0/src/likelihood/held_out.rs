@@ -53,7 +53,8 @@ pub fn held_out_r2(
     let inputs = features.inputs().len();
     let tolerance = tolerances(windows, config.tolerance);
     let flow = Flow::new(features.terms(), inputs, &supports, tolerance);
-    let begun = starts(&flow, &own, near(true), &coefficients);
+    let left = config.most_work.saturating_sub(fitted.work);
+    let begun = starts(&flow, &own, near(true), &coefficients, left);
     let (mut missed, mut sum, mut square, mut count) =
         (vec![0.0; n], vec![0.0; n], vec![0.0; n], vec![0.0; n]);
     for (window, start) in own.iter().zip(begun) {

@@ -10,7 +10,7 @@ use crate::features::Features;
 /// | `floor` | 0.01 | a law that is nearer to the measurements than so many deviations is near enough: no term is added to come nearer |
 /// | `most_changes` | 60 | terms that are dropped, added or put in another's place, at most; with 0 the terms stay and only their coefficients are found |
 /// | `look_around` | yes | whether laws one change away are looked at in the end, for probabilities and alternatives |
-/// | `most_work` | 1.5·10¹⁰ | about so many operations, after which no further change is tried, and no fit goes on: where a library does not have the law, terms could be added for a long time |
+/// | `most_work` | 1.5·10¹⁰ | about so many operations, after which no further change is tried, and no fit goes on: where a library does not have the law, terms could be added for a long time, and what a law of many states and terms takes grows with the cube of their number |
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the table above documents every field")]
 pub struct LikelihoodConfig {
@@ -137,6 +137,8 @@ pub struct LikelyLaw {
     pub covariance: Vec<f64>,
     /// The work that it took, about as many operations.
     pub work: u64,
+    /// Whether the search ended before it was done because more would have been too much work: the law is the best so far. If even the first could not be fitted, all windows are lost.
+    pub ended: bool,
 }
 
 impl LikelyLaw {

@@ -17,7 +17,7 @@ mod slopes;
 mod wanted;
 mod window;
 
-pub use choose::likely_law;
+pub use choose::{likely_law, likely_law_watched};
 pub use held_out::held_out_r2;
 pub use law::{
     Alternative, Beginning, Candidates, LikelihoodConfig, LikelyEquation, LikelyLaw, Terms,

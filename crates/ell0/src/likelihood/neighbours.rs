@@ -6,7 +6,7 @@
 
 use super::{
     evidence::{Judge, Judged},
-    fit::{Reduced, information},
+    fit::{Reduced, information, of_equations},
     law::Alternative,
     linear::Factored,
 };
@@ -61,13 +61,19 @@ pub(super) fn changes(judge: &Judge, now: &Judged) -> Option<Vec<Change>> {
     }
     let p = there.len();
     let flow = judge.flow(&columns);
-    let starts = &now.fitted.starts;
+    // Each candidate is held against the terms that are there.
+    let beside = (width * p * (p + 4)) as u64;
+    if !now.fitted.begun || !judge.affords(of_equations(&flow, judge.windows, p) + beside) {
+        return None;
+    }
+    let (starts, left) = (&now.fitted.starts, judge.left());
     let Reduced {
         information,
         diagonal,
         gradient,
         ..
-    } = information(&flow, judge.windows, starts, &coefficients, &there);
+    } = information(&flow, judge.windows, starts, &coefficients, &there, left);
+    flow.note(beside);
     judge.done(&flow);
     let own: Vec<f64> = (0..p)
         .flat_map(|a| there.iter().map(move |b| (a, *b)))

@@ -91,13 +91,23 @@ fn add_products(sums: &mut [f64], of: impl Iterator<Item = usize>, block: &[f64]
     );
 }
 
-/// out = I + h·a·b, for square matrices.
-fn one_plus(h: f64, a: &[f64], b: &[f64], n: usize, out: &mut [f64]) {
-    for i in 0..n {
-        for j in 0..n {
-            let sum: f64 = (0..n).map(|k| a[i * n + k] * b[k * n + j]).sum();
-            out[i * n + j] = f64::from(i == j) + h * sum;
+/// out = a·b, for square matrices: row by row, so that neighbours in memory are worked on together.
+#[inline(always)]
+fn product(a: &[f64], b: &[f64], n: usize, out: &mut [f64]) {
+    for (own, out) in a.chunks_exact(n).zip(out.chunks_exact_mut(n)) {
+        out.fill(0.0);
+        for (factor, row) in own.iter().zip(b.chunks_exact(n)) {
+            let sums = out.iter_mut().zip(row);
+            sums.for_each(|(sum, b)| *sum += factor * b);
         }
+    }
+}
+
+/// out = I + h·k, for square matrices.
+#[inline(always)]
+fn one_plus(h: f64, k: &[f64], n: usize, out: &mut [f64]) {
+    for (at, (out, k)) in out.iter_mut().zip(k).enumerate() {
+        *out = f64::from(at.is_multiple_of(n + 1)) + h * k;
     }
 }
 
@@ -145,34 +155,29 @@ impl Summing<'_> {
         );
         // Runge and Kutta's method for Ṁ = J M from the identity: K₁ = J₀, K₂ = Jₘ (I + h/2 K₁), …
         let [one, two, three, four] = &mut self.stages;
-        let times = |a: &[f64], b: &[f64], out: &mut [f64]| {
-            for i in 0..n {
-                for j in 0..n {
-                    out[i * n + j] = (0..n).map(|k| a[i * n + k] * b[k * n + j]).sum();
+        let (phi, psi) = (&mut self.phi, &mut self.psi);
+        simd::vectorised(
+            #[inline(always)]
+            || {
+                one.copy_from_slice(a);
+                one_plus(h / 2.0, one, n, psi);
+                product(m, psi, n, two);
+                one_plus(h / 2.0, two, n, psi);
+                product(m, psi, n, three);
+                one_plus(h, three, n, psi);
+                product(b, psi, n, four);
+                for (at, phi) in phi.iter_mut().enumerate() {
+                    let sum = one[at] + 2.0 * (two[at] + three[at]) + four[at];
+                    *phi = f64::from(at.is_multiple_of(n + 1)) + h / 6.0 * sum;
                 }
-            }
-        };
-        let advanced = |h: f64, k: &[f64], out: &mut [f64]| {
-            for (at, (out, k)) in out.iter_mut().zip(k).enumerate() {
-                *out = f64::from(at.is_multiple_of(n + 1)) + h * k;
-            }
-        };
-        one.copy_from_slice(a);
-        advanced(h / 2.0, one, &mut self.psi);
-        times(m, &self.psi, two);
-        advanced(h / 2.0, two, &mut self.psi);
-        times(m, &self.psi, three);
-        advanced(h, three, &mut self.psi);
-        times(b, &self.psi, four);
-        for (at, phi) in self.phi.iter_mut().enumerate() {
-            let sum = one[at] + 2.0 * (two[at] + three[at]) + four[at];
-            *phi = f64::from(at.is_multiple_of(n + 1)) + h / 6.0 * sum;
-        }
-        // Ψ = I + h/4 (Jₘ + J₁) + h²/8 J₁ Jₘ.
-        one_plus(h * h / 8.0, b, m, n, &mut self.psi);
-        for (psi, (m, b)) in self.psi.iter_mut().zip(m.iter().zip(b)) {
-            *psi += h / 4.0 * (m + b);
-        }
+                // Ψ = I + h/4 (Jₘ + J₁) + h²/8 J₁ Jₘ.
+                product(b, m, n, four);
+                one_plus(h * h / 8.0, four, n, psi);
+                for (psi, (m, b)) in psi.iter_mut().zip(m.iter().zip(b)) {
+                    *psi += h / 4.0 * (m + b);
+                }
+            },
+        );
     }
 }
 
@@ -265,13 +270,14 @@ impl Companion for Summing<'_> {
 }
 
 impl Flow {
-    /// The normal equations of a window, of all coefficients with those of `rows`; none if it cannot be followed.
+    /// The normal equations of a window, of all coefficients with those of `rows`; none if it cannot be followed with about so much work.
     pub fn sums(
         &self,
         window: &Window,
         start: &[f64],
         coefficients: &[f64],
         rows: &[usize],
+        most_work: u64,
     ) -> Option<Sums> {
         let n = self.states;
         let width = n + self.places.len();
@@ -302,7 +308,8 @@ impl Flow {
                 gradient: vec![0.0; width],
             },
         };
-        let followed = self.follow(window, start, coefficients, &mut summing);
+        let most_steps = (most_work / self.of_a_step().max(1)) as usize;
+        let followed = self.follow(window, start, coefficients, most_steps, &mut summing);
         summing.add_waiting();
         self.summed(window.rows(), rows.len());
         (followed && summing.sums.squares.is_finite()).then_some(summing.sums)

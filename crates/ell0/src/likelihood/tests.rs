@@ -335,6 +335,7 @@ fn changes_are_foretold() {
             &candidates,
             &beginning,
             &config,
+            &|_| true,
         )
         .unwrap();
         let squares = now.fitted.squares;

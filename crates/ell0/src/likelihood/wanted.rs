@@ -24,7 +24,7 @@ pub fn wanted_terms(
     law: &Beginning,
     config: &LikelihoodConfig,
 ) -> Result<Vec<Option<Wanted>>> {
-    let (judge, now) = judge_as_it_is(features, windows, candidates, law, config)?;
+    let (judge, now) = judge_as_it_is(features, windows, candidates, law, config, &|_| true)?;
     let squares = now.fitted.squares.max(f64::MIN_POSITIVE);
     let mut wanted = vec![None; law.law.len()];
     for change in changes(&judge, &now).unwrap_or_default() {

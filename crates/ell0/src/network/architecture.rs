@@ -284,6 +284,32 @@ impl Architecture {
         self.log_alphas[layer].clone()
     }
 
+    /// What a parameter is, in words; inputs, units and layers are counted from 1.
+    pub(super) fn place(&self, parameter: usize) -> String {
+        for (index, layer) in self.layers.iter().enumerate() {
+            let width = layer.outputs.max(1);
+            let at = |range: &Range<usize>| {
+                let own = range.contains(&parameter);
+                own.then(|| parameter - range.start)
+            };
+            let what = if let Some(k) = at(&self.weights[index]) {
+                format!(
+                    "the weight from input {} to unit {}",
+                    k / width + 1,
+                    k % width + 1
+                )
+            } else if let Some(k) = at(&self.biases[index]) {
+                format!("the bias of unit {}", k + 1)
+            } else if let Some(k) = at(&self.log_alphas[index]) {
+                format!("gate {}", k + 1)
+            } else {
+                continue;
+            };
+            return format!("{what} of layer {}", index + 1);
+        }
+        format!("parameter {}", parameter + 1)
+    }
+
     /// Number of uniform numbers that one draw of all per-batch gates takes.
     pub fn shared_noise_len(&self) -> usize {
         self.noise_len(NoisePer::Batch)

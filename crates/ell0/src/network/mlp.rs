@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Activation, Architecture, Complexity, Dense, Draw, GateSpec, Gating, Pass};
 use crate::{
-    error::{Result, require, require_len},
+    error::{Error, Result, require, require_len},
     rng::{Generator, Stream},
 };
 
@@ -170,6 +170,24 @@ impl Mlp {
             architecture,
             parameters,
         })
+    }
+
+    /// Refuses parameters that are no numbers, as a file that somebody changed may hold: every prediction would be none either. Gates may be infinitely closed or open.
+    pub fn check_finite(&self) -> Result<()> {
+        let gates = self.architecture.weights_and_biases().end;
+        let sound = |(place, value): (usize, &f32)| match place < gates {
+            true => value.is_finite(),
+            false => !value.is_nan(),
+        };
+        let parameters = self.parameters.iter().enumerate();
+        match parameters.into_iter().find(|p| !sound(*p)) {
+            None => Ok(()),
+            Some((place, value)) => Err(Error::parameter(
+                "parameter of a network",
+                value,
+                format!("{} must be finite", self.architecture.place(place)),
+            )),
+        }
     }
 
     /// The layers.

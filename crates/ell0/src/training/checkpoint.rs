@@ -208,7 +208,14 @@ fn read_model(header: &Header, tensors: &Tensors<'_>) -> Result<Mlp> {
         .extend(values);
     }
     parameters.extend(log_alphas);
-    Mlp::from_parameters(architecture.clone(), parameters)
+    sound(architecture.clone(), parameters)
+}
+
+/// A network with finite parameters.
+fn sound(architecture: Architecture, parameters: Vec<f32>) -> Result<Mlp> {
+    let model = Mlp::from_parameters(architecture, parameters)?;
+    model.check_finite()?;
+    Ok(model)
 }
 
 impl Mlp {
@@ -221,7 +228,7 @@ impl Mlp {
         for name in ["best", "average"] {
             if tensors.contains(name) {
                 let parameters = tensors.take(name, &[model.parameters().len()])?;
-                return Mlp::from_parameters(header.architecture, parameters);
+                return sound(header.architecture, parameters);
             }
         }
         Ok(model)

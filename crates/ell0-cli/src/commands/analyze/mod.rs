@@ -7,10 +7,9 @@ mod words;
 
 pub use closed_loop::print_loop;
 
-use std::{
-    io::{Write, stdout},
-    path::PathBuf,
-};
+use crate::screen;
+use ell0::wording::shown_path;
+use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 use ell0_control::analysis::Range;
@@ -147,7 +146,7 @@ impl Analyze {
         let command = command_line();
         let folder = place.map(|place| analyzed.write(&place, Some(&command)));
         let folder = folder.transpose()?;
-        let mut out = stdout().lock();
+        let mut out = screen::out();
         let analysis = &analyzed.analysis;
         if self.json {
             return table::json(&mut out, &analysis.findings);
@@ -172,7 +171,7 @@ impl Analyze {
             }
         };
         if let Some(folder) = folder {
-            writeln!(out, "{files} are in {}", folder.display())?;
+            writeln!(out, "{files} are in {}", shown_path(&folder))?;
         }
         Ok(())
     }

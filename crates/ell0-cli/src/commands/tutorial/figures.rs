@@ -1,10 +1,8 @@
 //! `ell0 tutorial figures`.
 
-use std::{
-    io::{Write, stdout},
-    path::PathBuf,
-    time::Instant,
-};
+use crate::screen;
+use ell0::wording::shown_path;
+use std::{io::Write, path::PathBuf, time::Instant};
 
 use clap::Args;
 use ell0_run::{FigureSettings, Place};
@@ -46,7 +44,7 @@ impl Figures {
         let drawn = settings.run(&bars)?;
         drop(bars);
         let folder = drawn.write(&place, Some(&command_line()))?;
-        let mut screen = stdout().lock();
+        let mut screen = screen::out();
         if self.json {
             return table::json(&mut screen, &drawn.results);
         }
@@ -55,8 +53,8 @@ impl Figures {
             screen,
             "{:.1} s. Each as SVG and PNG in {}, all numbers in {}",
             began.elapsed().as_secs_f64(),
-            folder.join("figures").display(),
-            folder.join("results.json").display()
+            shown_path(&folder.join("figures")),
+            shown_path(&folder.join("results.json"))
         )?;
         Ok(())
     }

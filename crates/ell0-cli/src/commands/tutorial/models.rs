@@ -1,10 +1,8 @@
 //! `ell0 tutorial dynamics` and `reward`.
 
-use std::{
-    io::{Write, stdout},
-    path::PathBuf,
-    time::Instant,
-};
+use crate::screen;
+use ell0::wording::shown_path;
+use std::{io::Write, path::PathBuf, time::Instant};
 
 use clap::Args;
 use ell0_run::{
@@ -82,7 +80,7 @@ impl Options {
         };
         let run = run.map_err(|e| goes_on(e, &format!("tutorial {}", task.name()), &site))?;
         drop(bars);
-        let mut screen = stdout().lock();
+        let mut screen = screen::out();
         if self.json {
             return table::json(&mut screen, &run.results);
         }
@@ -91,7 +89,7 @@ impl Options {
             screen,
             "{:.0} s in all. Results, models, metrics and the figure are in {}",
             began.elapsed().as_secs_f64(),
-            site.folder.display()
+            shown_path(&site.folder)
         )?;
         Ok(())
     }

@@ -1,10 +1,8 @@
 //! `ell0 tutorial pde`.
 
-use std::{
-    io::{Write, stdout},
-    path::PathBuf,
-    time::Instant,
-};
+use crate::screen;
+use ell0::wording::shown_path;
+use std::{io::Write, path::PathBuf, time::Instant};
 
 use clap::Args;
 use ell0_run::{PdeProblem, PdeRow, PdeRun, PdeSettings, Site};
@@ -83,7 +81,7 @@ impl PdeOptions {
         };
         let run = run.map_err(|e| goes_on(e, "tutorial pde", &site))?;
         drop(bars);
-        let mut screen = stdout().lock();
+        let mut screen = screen::out();
         if self.json {
             return table::json(&mut screen, &run.rows);
         }
@@ -92,7 +90,7 @@ impl PdeOptions {
             screen,
             "{:.0} s in all. Results, policies, pictures and the page are in {}",
             began.elapsed().as_secs_f64(),
-            site.folder.display()
+            shown_path(&site.folder)
         )?;
         Ok(())
     }

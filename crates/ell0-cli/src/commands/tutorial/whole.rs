@@ -1,7 +1,9 @@
 //! `ell0 tutorial` without a further word: everything, one stage after the other.
 
+use crate::screen;
+use ell0::wording::shown_path;
 use std::{
-    io::{Write, stdout},
+    io::Write,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -115,12 +117,12 @@ impl Whole {
                     .replace(", quick", ", --quick");
                 anyhow::anyhow!(
                     "{} holds {found}: --force replaces it, another --out leaves it",
-                    folder.display()
+                    shown_path(&folder)
                 )
             }
             Error::NoRun { .. } | Error::Damaged { .. } => anyhow::anyhow!(
                 "{} is not the folder of an `ell0 tutorial`: choose another --out",
-                folder.display()
+                shown_path(&folder)
             ),
             _ => error.into(),
         })
@@ -143,14 +145,23 @@ impl Whole {
             let stages = stages.iter().filter(|s| !course.is_done(**s));
             stages.map(|s| planned(*s, self.quick)).sum::<u64>()
         };
-        println!("The plan, {} in all on two cores:", about(left(&stages)));
+        writeln!(
+            screen::out(),
+            "The plan, {} in all on two cores:",
+            about(left(&stages))
+        )?;
         for &stage in &stages {
             let time = if course.is_done(stage) {
                 "done".into()
             } else {
                 about(planned(stage, self.quick))
             };
-            println!("  {:<9} {}, {time}", stage.name(), stage.title());
+            writeln!(
+                screen::out(),
+                "  {:<9} {}, {time}",
+                stage.name(),
+                stage.title()
+            )?;
         }
         let began = Instant::now();
         // Seconds that were planned for what was done here: how fast this machine is.
@@ -166,15 +177,21 @@ impl Whole {
                 spent => began.elapsed().as_secs_f64() / spent as f64,
             };
             let left = (left(&stages[k..]) as f64 * pace).ceil() as u64;
-            println!("\n== {} ({} left)\n", stage.title(), about(left));
+            writeln!(
+                screen::out(),
+                "\n== {} ({} left)\n",
+                stage.title(),
+                about(left)
+            )?;
             self.stage(&course, stage, &bars)?;
             spent += planned(stage, self.quick);
         }
-        println!(
+        writeln!(
+            screen::out(),
             "\n{} in all. Everything on one page: {}",
             about(began.elapsed().as_secs()),
-            course.finish()?.display()
-        );
+            shown_path(&course.finish()?)
+        )?;
         Ok(())
     }
 
@@ -201,7 +218,7 @@ impl Whole {
 }
 
 fn print_stage(result: &StageResult, took: Duration) -> anyhow::Result<()> {
-    let mut screen = stdout().lock();
+    let mut screen = screen::out();
     match result {
         StageResult::Figures(figures) => print_figures(&mut screen, figures)?,
         StageResult::Models(run) => print_models(&mut screen, run)?,

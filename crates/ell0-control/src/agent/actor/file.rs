@@ -139,6 +139,21 @@ impl PolicyFile {
         })
     }
 
+    /// Takes the parameters of a file, of which each must be a number.
+    fn take(&mut self, parameters: Vec<f32>) -> Result<()> {
+        let of = parameters.len();
+        if let Some(place) = parameters.iter().position(|value| value.is_nan()) {
+            let wrong = ell0::Error::Parameter {
+                name: "parameter of a policy",
+                value: "NaN".into(),
+                expected: format!("number {} of {of} must be one", place + 1),
+            };
+            return Err(wrong.into());
+        }
+        self.actor.parameters = parameters;
+        Ok(())
+    }
+
     /// The policy as a file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let parameters = Tensor::flat(&self.actor.parameters[..]);
@@ -150,7 +165,7 @@ impl PolicyFile {
     pub fn from_bytes(bytes: &[u8], path: impl AsRef<Path>) -> Result<Self> {
         let (header, tensors) = from_bytes::<Header>(POLICY_FORMAT, VERSION, bytes, path)?;
         let mut file = PolicyFile::of_header(header)?;
-        file.actor.parameters = tensors.take("parameters", &[file.actor.parameters.len()])?;
+        file.take(tensors.take("parameters", &[file.actor.parameters.len()])?)?;
         Ok(file)
     }
 
@@ -187,7 +202,7 @@ impl PolicyFile {
         let mut file = PolicyFile::of_header(body.about)?;
         let (given, expected) = (body.parameters.len(), file.actor.parameters.len());
         require_size("the parameters of a policy", given, expected)?;
-        file.actor.parameters = body.parameters;
+        file.take(body.parameters)?;
         match file.actor.model()? {
             Some(own) if own.to_json() == model.to_json() => Ok(file),
             _ => Err(unread(
