@@ -25,6 +25,7 @@ NAMES = (
     "prior",
     "seed",
     "discrete",
+    "input_noise",
     "drop_missing",
     "drop_short",
 )
@@ -51,6 +52,8 @@ def of_fit(law: Law, roles: dict[str, Any]) -> str:
         "drop-missing": law.drop_missing,
         "drop-short": law.drop_short,
     }
+    if law.input_noise is not None:
+        data["input-noise"] = law.input_noise
     settings = {
         "method": law.method,
         "lambda": _several(law.lambda_),
@@ -90,6 +93,7 @@ def read(text: str) -> dict[str, Any]:
         "prior": settings["prior"],
         "seed": settings["seed"],
         "discrete": data["dynamics"] == "discrete",
+        "input_noise": data.get("input-noise"),
         "drop_missing": data.get("drop-missing", False),
         "drop_short": data.get("drop-short", False),
     }

@@ -21,6 +21,8 @@ class Told(TypedDict):
     words: dict[str, tuple[str, list[str]]]
     #: Sentences about what was left out of the data.
     left_out: list[str]
+    #: Sentences about what to beware of: inputs with errors, columns that are sums of others, …
+    cautions: list[str]
 
 
 def told(found: _ell0.Found) -> Told:
@@ -29,6 +31,7 @@ def told(found: _ell0.Found) -> Told:
         "found": json.loads(found.json()),
         "words": {target: (verdict, others) for target, verdict, others in found.words()},
         "left_out": found.left_out(),
+        "cautions": found.cautions(),
     }
 
 
@@ -53,6 +56,8 @@ def diagnostics(told: Told) -> dict[str, Any]:
         "equations": equations,
         "left_out": told["left_out"],
         "indistinct": found["indistinct"],
+        "relations": found.get("relations", []),
+        "cautions": told["cautions"],
     }
 
 

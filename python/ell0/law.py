@@ -45,6 +45,10 @@ class Law(Working):
         Seed of all that is drawn.
     discrete : bool
         Whether the law gives the next row instead of rates of change.
+    input_noise : float or dict, optional
+        The standard deviation of the errors with which inputs were measured, in the units of
+        their columns: one for all, or by their names. Coefficients of regressions, discrete laws
+        and laws of known rates are corrected for them.
     drop_missing : bool
         Whether rows with NaN are left out. Otherwise they are an error.
     drop_short : bool
@@ -79,6 +83,7 @@ class Law(Working):
         prior: float = 0.1,
         seed: int = 0,
         discrete: bool = False,
+        input_noise: float | Mapping[str, float] | None = None,
         drop_missing: bool = False,
         drop_short: bool = False,
     ) -> None:
@@ -92,6 +97,7 @@ class Law(Working):
         self.prior = prior
         self.seed = seed
         self.discrete = discrete
+        self.input_noise = input_noise
         self.drop_missing = drop_missing
         self.drop_short = drop_short
         self._found: _ell0.Found | None = None

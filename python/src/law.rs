@@ -152,6 +152,17 @@ impl Found {
             .collect()
     }
 
+    /// Sentences about what to beware of.
+    fn cautions(&self) -> Vec<String> {
+        let judged = self.found.judgement.iter().flat_map(|j| &j.equations);
+        let equations = self.found.equations.iter().zip(judged);
+        let inputs = equations.filter_map(|(equation, judged)| {
+            let words = judged.caution.as_ref()?.words();
+            Some(format!("{}: {words}", equation.target))
+        });
+        inputs.chain(self.found.cautions_told()).collect()
+    }
+
     /// The law.
     fn model(&self) -> Equations {
         Equations::new(self.found.model.clone())

@@ -117,10 +117,11 @@ impl DataOptions {
             inputs: Columns::all(&self.inputs),
             targets: Columns::all(&self.targets),
             rates: Columns::all(&self.rates),
-            library: library.unwrap_or(default.library),
+            library: library.unwrap_or(default.library.clone()),
             libraries,
             drop_missing: self.drop_missing,
             drop_short: self.drop_short,
+            ..default
         })
     }
 }

@@ -1,8 +1,9 @@
 //! Values of options that are more than a number or a word: what is allowed is said.
 
-use std::error::Error;
+use std::{collections::BTreeMap, error::Error};
 
 use ell0::{features::Library, wording::shown};
+use ell0_run::InputNoise;
 
 /// Names of columns in one option, with commas between them. A name with a comma in it stands in double quotes, as in a CSV file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +108,24 @@ pub fn assignments(text: &str) -> Result<Named<f64>, String> {
     named(text, "name=value, for example x=1", |value| {
         finite_number(value).ok_or_else(|| format!("`{}` is not a finite number", shown(value)))
     })
+}
+
+/// 0.1, or x=0.1,v=0.05.
+pub fn input_noise(text: &str) -> Result<InputNoise, String> {
+    if let Some(noise) = finite_number(text.trim()) {
+        return Ok(InputNoise::All(noise));
+    }
+    let expected = "one standard deviation for all inputs, or name=value, for example x=0.1";
+    let each = named(text, expected, |value| {
+        finite_number(value).ok_or_else(|| format!("`{}` is not a finite number", shown(value)))
+    })?;
+    let mut all = BTreeMap::new();
+    for (name, noise) in each.0 {
+        if all.insert(name.clone(), noise).is_some() {
+            return Err(format!("`{}` is named twice", shown(&name)));
+        }
+    }
+    Ok(InputNoise::Each(all))
 }
 
 /// x=-1:1,v=-2:2.

@@ -45,6 +45,8 @@ pub struct Screen {
     /// Inputs of the sample, row after row, each divided by its spread.
     near: Vec<f64>,
     spreads: Vec<f64>,
+    /// Errors of each input, which move what is expected of a row.
+    noise: Vec<f64>,
     /// Whether a row of the sample is far off.
     found: bool,
 }
@@ -62,8 +64,8 @@ struct Usual {
 }
 
 impl Screen {
-    /// Looks at a sample of rows; none if they cannot tell.
-    pub fn new(pieces: &[Piece], question: &Question) -> Result<Option<Self>> {
+    /// Looks at a sample of rows, whose inputs have errors of these standard deviations; none if they cannot tell.
+    pub fn new(pieces: &[Piece], question: &Question, noise: &[f64]) -> Result<Option<Self>> {
         let features = question.features()?;
         let (n, targets) = (question.inputs.len(), question.targets.len());
         let width = n + targets;
@@ -108,6 +110,7 @@ impl Screen {
             spreads,
             features,
             targets: found,
+            noise: noise.to_vec(),
             found: false,
         };
         screen.found = values().enumerate().any(|(row, values)| {
@@ -127,6 +130,30 @@ impl Screen {
             exceeds |= square > EXCEEDS * usual.mean_square.max((usual.limit / FAR).powi(2));
         }
         Ok(exceeds)
+    }
+
+    /// Whether errors of the inputs, and the usual one of the target, move what is expected as far.
+    fn is_moved(&self, usual: &Usual, inputs: &[f64], off: f64) -> bool {
+        if self.noise.iter().all(|noise| *noise == 0.0) {
+            return false;
+        }
+        let said = |row: &[f64]| -> f64 {
+            let terms = self.features.terms().iter().zip(&usual.coefficients);
+            let terms = terms.filter(|(_, c)| **c != 0.0);
+            terms.map(|(term, c)| c * term.apply(row)).sum()
+        };
+        let mut square = usual.deviation.powi(2);
+        let mut row = inputs.to_vec();
+        for (input, noise) in self.noise.iter().enumerate() {
+            let mut at = |by: f64| {
+                row[input] = inputs[input] + by;
+                said(&row)
+            };
+            let moved = (at(*noise) - at(-noise)) / 2.0;
+            row[input] = inputs[input];
+            square += moved * moved;
+        }
+        off.abs() <= FAR * square.sqrt()
     }
 
     /// Whether rows with much the same inputs are not far off.
@@ -168,6 +195,9 @@ impl Screen {
                     continue;
                 };
                 let own: Vec<f64> = run.columns[1..=n].iter().map(|c| c[row]).collect();
+                if self.is_moved(&self.targets[state], &own, value - expected) {
+                    continue;
+                }
                 if !self.is_alone(&self.targets[state], &own) {
                     continue;
                 }

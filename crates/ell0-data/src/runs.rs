@@ -112,7 +112,8 @@ pub struct Spot {
 impl Spot {
     /// The name of the file.
     /// A line or row of the file, in words.
-    pub(crate) fn place(&self, number: u64) -> String {
+    #[must_use]
+    pub fn place(&self, number: u64) -> String {
         format!("{} {number} of {}", self.word, shown(&self.file_name()))
     }
 

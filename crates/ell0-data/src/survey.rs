@@ -7,6 +7,7 @@ use crate::{
     derivative::Derivative,
     error::Result,
     noise::{Differences, decorrelation_lag, deviation, is_coarse, noise_deviation},
+    repeats::{Repeats, Watch},
     runs::Runs,
     windows::{Piece, Sampler},
 };
@@ -41,6 +42,9 @@ pub struct Survey {
     /// What is no measurement: how much, and the first places.
     #[serde(default, skip_serializing_if = "Blemishes::is_empty")]
     pub blemishes: Blemishes,
+    /// States that repeat values although they are noisy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<Repeats>,
 }
 
 /// What a first look at the files found, and what it kept of them.
@@ -125,7 +129,7 @@ impl Look {
         progress: impl Fn(u64),
     ) -> Result<Self> {
         let mut scanner = smooth.then(|| Scanner::new(states));
-        let mut sampler = Sampler::new();
+        let (mut sampler, mut watch) = (Sampler::new(), Watch::new(states));
         // The longest beginning of a trajectory so far, and that of the present one.
         let (mut longest, mut series) =
             (vec![Vec::new(); 1 + states], vec![Vec::new(); 1 + states]);
@@ -150,6 +154,7 @@ impl Look {
             if let Some(scanner) = &mut scanner {
                 scanner.push(&run);
             }
+            watch.push(&run);
             sampler.push(&run, &runs.replaced(&run));
             trajectories += usize::from(run.begins);
             let n = run.columns[0].len();
@@ -210,6 +215,7 @@ impl Look {
             constant,
             noise,
             blemishes: blemishes.told(),
+            repeats: watch.finish(&time[0], longest),
         };
         Ok(Look {
             survey,

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{About, Error, Result},
+    input_noise::InputNoise,
     observer::{Observer, Task},
 };
 
@@ -96,6 +97,7 @@ pub enum Kind {
 /// | `inputs`, `targets` | none | columns of a plain regression, instead of states |
 /// | `library` | polynomial(3) | candidate terms |
 /// | `libraries` | none | candidate terms of single equations, by what they give, instead of those of `library` |
+/// | `input_noise` | none | standard deviations of the errors with which inputs were measured, in the units of their columns: one for all, or by their names. Coefficients of regressions, of laws of the next row and of rates that are columns are corrected for them; other laws measure the noise of their states themselves |
 /// | `drop_missing` | no | whether rows with empty or NaN cells are left out |
 /// | `drop_short` | no | whether trajectories with fewer rows than are needed are left out |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -126,6 +128,8 @@ pub struct DataSettings {
     pub drop_missing: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub drop_short: bool,
+    #[serde(default, skip_serializing_if = "InputNoise::is_unsaid")]
+    pub input_noise: InputNoise,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub libraries: BTreeMap<String, Library>,
 }
@@ -147,6 +151,7 @@ impl Default for DataSettings {
             library: Library::polynomial(3),
             drop_missing: false,
             drop_short: false,
+            input_noise: InputNoise::default(),
             libraries: BTreeMap::new(),
         }
     }
@@ -396,6 +401,8 @@ pub(crate) struct Prepared<'a> {
     blemishes: Arc<Blemishes>,
     /// Inputs that are looked at closely.
     states: usize,
+    /// Errors of each input that were said.
+    pub input_noise: Vec<f64>,
 }
 
 impl Prepared<'_> {
@@ -485,6 +492,12 @@ impl DataSettings {
             true => self.inputs.clone(),
             false => [&self.states[..], &self.controls].concat(),
         };
+        let input_noise = self.input_noise.of(&inputs)?;
+        if !self.input_noise.is_unsaid() && dynamics == Dynamics::Continuous && !given {
+            return Err(Error::Settings(
+                "errors of inputs were given, but this law is of rates of change that are found from the states, whose noise is measured and allowed for: leave the errors out",
+            ));
+        }
         // A library that does not suit the columns is found out before anything is read.
         refuse_twice_named(&inputs)?;
         let libraries = self.own_libraries(&inputs)?;
@@ -588,6 +601,7 @@ impl DataSettings {
             options,
             blemishes,
             states,
+            input_noise,
         })
     }
 
@@ -601,7 +615,7 @@ impl DataSettings {
             Dynamics::Discrete => false,
         };
         let screen = match alone {
-            true => Screen::new(&prepared.samples, &prepared.question)?,
+            true => Screen::new(&prepared.samples, &prepared.question, &prepared.input_noise)?,
             false => None,
         };
         if let Some(screen) = screen

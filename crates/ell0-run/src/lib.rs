@@ -56,6 +56,7 @@ mod files;
 mod fit;
 mod folder;
 mod gates;
+mod input_noise;
 mod jobs;
 mod learning;
 mod metrics;
@@ -86,14 +87,15 @@ pub use export::{ExportSettings, Exportable, Exported};
 pub use files::quoted;
 pub use fit::{
     Alternative, Choice, Course, Criterion, DataSummary, DiscoveredEquation, DiscoveredTerm,
-    Discovery, FitSettings, Followed, FollowedRun, FollowedTarget, Judged, Judgement, LeftOut,
-    Outlier, PathLine, Pattern, Selected, Unfollowed, Verdict,
+    Discovery, Doubt, FitSettings, Followed, FollowedRun, FollowedTarget, InputCaution, Judged,
+    Judgement, LeftOut, Outlier, PathLine, Pattern, Selected, Unfollowed, Verdict,
 };
 pub use folder::{Place, growing::Site, is_held};
 pub use gates::{
     GateParameters, GateQuantities, GateSettings, GateStudy, GradientStudy, MeasuredEstimator,
     Quantile,
 };
+pub use input_noise::InputNoise;
 pub use model::{Trained, predict, predict_to_file, read_model};
 pub use network::{
     Calibration, ClassWeights, MeasuredOn, Names, NetworkData, NetworkEpoch, NetworkGates,

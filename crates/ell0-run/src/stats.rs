@@ -4,7 +4,8 @@ use ell0_data::{evidence::Evidence, frame::Frame};
 
 use crate::{
     data::{DataSettings, Source},
-    error::Result,
+    error::{Error, Result},
+    input_noise::ROWS_ARE_CORRECTED,
     observer::Observer,
 };
 
@@ -29,6 +30,9 @@ impl StatsSettings {
     }
 
     fn of(&self, source: Source, observer: &dyn Observer) -> Result<Evidence> {
+        if !self.data.input_noise.is_unsaid() {
+            return Err(Error::Settings(ROWS_ARE_CORRECTED));
+        }
         let mut prepared = self.data.prepare(source, observer)?;
         let mut evidence = DataSettings::gather(&mut prepared, observer)?;
         if self.no_samples {

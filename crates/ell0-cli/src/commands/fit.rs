@@ -4,7 +4,7 @@ use crate::screen;
 use std::path::PathBuf;
 
 use clap::Args;
-use ell0_run::{Choice, Criterion, Error, FitSettings, Place};
+use ell0_run::{Choice, Criterion, DataSettings, Error, FitSettings, InputNoise, Place};
 use serde::Serialize;
 
 use super::fit_print;
@@ -13,6 +13,7 @@ use crate::{
     options::{DataOptions, command_line, in_runs},
     progress::Bars,
     table,
+    values::input_noise,
 };
 
 /// Find the few-term law behind measurements
@@ -46,6 +47,9 @@ pub struct Fit {
     /// Seed of the inclusion probabilities, and of sampled gates
     #[arg(long, default_value_t = 0, value_parser = crate::values::seed, allow_negative_numbers = true)]
     seed: u64,
+    /// Standard deviation of the errors with which inputs were measured, in the units of their columns: one for all, or as in x=0.1,v=0.05. Coefficients are corrected for them. For regressions, --dynamics discrete and --rates
+    #[arg(long, value_name = "NOISE", value_parser = input_noise)]
+    input_noise: Option<InputNoise>,
     #[command(flatten)]
     data: DataOptions,
     /// Repeat a run: its config.toml, instead of all other options but the next three
@@ -72,7 +76,10 @@ impl Fit {
             threshold: self.threshold,
             prior: self.prior,
             seed: self.seed,
-            data: self.data.settings()?,
+            data: DataSettings {
+                input_noise: self.input_noise.clone().unwrap_or_default(),
+                ..self.data.settings()?
+            },
         };
         let Some(file) = &self.config else {
             return Ok(settings);

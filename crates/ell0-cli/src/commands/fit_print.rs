@@ -43,10 +43,12 @@ pub fn tables(out: &mut impl Write, found: &Discovery, folder: &Path) -> anyhow:
         _ if found.criterion == Criterion::Likelihood => "the law under which the measurements themselves are most likely, a term being worth its price (BIC, with the number of laws of its size)".into(),
         _ => "the smallest law whose error on held-out data is within one standard error of the least, or no larger than twice what noise and differencing leave in the targets themselves".into(),
     };
-    let rows = if found.is_judged() {
-        "windows of the measurements, evenly drawn from all of them"
-    } else {
-        "all rows, those held out included"
+    let rows = match (found.is_judged(), found.data.input_noise.is_empty()) {
+        (true, _) => "windows of the measurements, evenly drawn from all of them",
+        (false, true) => "all rows, those held out included",
+        (false, false) => {
+            "all rows, those held out included, and corrected for the errors of the inputs"
+        }
     };
     if found.no_samples {
         writeln!(
@@ -100,6 +102,9 @@ fn judgement(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
         line!(out, "{}: {}", equation.target, judged.words())?;
         for other in &judged.alternatives {
             line!(out, "   or: {}", other.words())?;
+        }
+        if let Some(caution) = &judged.caution {
+            writeln!(out, "   caution: {} (--input-noise)", caution.words())?;
         }
     }
     if let Some(left_out) = found.outliers_told() {
@@ -234,6 +239,9 @@ fn paths(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
 /// Terms that the data cannot tell apart.
 fn notes(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
     const MOST: usize = 4;
+    for caution in found.cautions_told() {
+        writeln!(out, "Note: {caution}.\n")?;
+    }
     let indistinct = &found.indistinct;
     let mut notes: Vec<String> = Vec::new();
     notes.extend(indistinct.zero.iter().map(|n| format!("{n} is 0")));
@@ -241,7 +249,11 @@ fn notes(out: &mut impl Write, found: &Discovery) -> anyhow::Result<()> {
     notes.extend(constant.map(|n| format!("{n} is constant")));
     let duplicate = indistinct.duplicate.iter();
     notes.extend(duplicate.map(|(n, of)| format!("{n} is a multiple of {of}")));
-    let collinear = indistinct.collinear.iter();
+    // Those with coefficients say more.
+    let collinear = indistinct
+        .collinear
+        .iter()
+        .filter(|_| found.relations.is_empty());
     notes.extend(collinear.map(|(n, of)| format!("{n} is a combination of {}", of.join(", "))));
     if notes.is_empty() {
         return Ok(());

@@ -384,3 +384,54 @@ fn the_likelihood_tells_what_is_explained() {
         .shows("95 % interval | x: explained");
     desk.all_misused("fit data.csv --states x --criterion luck | there is no criterion `luck`");
 }
+
+/// y = 1 + 2a, with errors of a fifth in `a`, and b, which says nothing.
+fn with_errors() -> String {
+    let mut rng = ell0::rng::Stream::new(5).at(0);
+    let mut csv = String::from("a,b,y\n");
+    for _ in 0..2000 {
+        let (a, b) = (rng.normal(), rng.normal());
+        let y = 1.0 + 2.0 * a + 0.02 * rng.normal();
+        writeln!(csv, "{},{b},{y}", a + 0.2 * rng.normal()).expect("written");
+    }
+    csv
+}
+
+/// Errors of inputs that nobody speaks of are warned of, on the screen and on the page; those that are said are corrected, and a run is repeated with them.
+#[test]
+fn errors_of_inputs_are_told_or_corrected() {
+    let desk = Desk::new().with("data.csv", with_errors());
+    let line = "fit data.csv --inputs a,b --targets y --library polynomial(1)";
+    desk.ell0(&format!("{line} --out plain")).shows(
+        "y: explained: 19 % of its deviation is left | caution: inputs count as exact; if a was measured with errors of 2.0 | would be about 2.0 | (--input-noise)",
+    );
+    let page = desk.read("plain/report.html");
+    assert!(page.contains("if a was measured with errors"));
+    let corrected = desk.ell0(&format!(
+        "{line} --input-noise a=0.2 --out corrected --json"
+    ));
+    let object = corrected.json();
+    let terms = list(&object["equations"][0]["terms"]);
+    assert_eq!(terms.len(), 2, "{object}");
+    let (c, error) = (number(&terms[1]["coefficient"]), number(&terms[1]["error"]));
+    assert!((c - 2.0).abs() < 3.0 * error && error < 0.03, "{terms:?}");
+    assert_eq!(object["data"]["input_noise"]["a"], 0.2);
+    let again = desk.ell0("fit --config corrected/config.toml --out again");
+    again.shows("y: explained to the noise | corrected for the errors of the inputs");
+    assert_eq!(
+        desk.read("again/model.json"),
+        desk.read("corrected/model.json")
+    );
+    // One number is for all inputs.
+    desk.ell0(&format!("{line} --input-noise 0.2 --out all"))
+        .shows("corrected for the errors of the inputs");
+    desk.all_fail(&format!(
+        "{line} --input-noise c=1 | the input `c` were given"
+    ));
+    desk.all_fail(&format!("{line} --input-noise -1 | not negative"));
+    desk.all_misused(&format!(
+        "{line} --input-noise a | name=value, for example x=0.1"
+    ));
+    let states = "fit data.csv --states a,b --dt 0.1 --input-noise 0.1";
+    desk.all_fail(&format!("{states} | leave the errors out"));
+}

@@ -4,7 +4,7 @@ use super::{
     Evidence,
     split::{GROUPS, blocks},
 };
-use crate::{survey::Survey, windows::Piece};
+use crate::{repeats::Repeats, survey::Survey, windows::Piece};
 
 /// With so many trajectories the groups of rows are those of trajectories modulo 25.
 const MANY: usize = GROUPS;
@@ -105,6 +105,7 @@ impl Survey {
         let constant = self.constant.iter_mut().zip(&other.constant);
         constant.for_each(|(c, more)| *c = c.filter(|c| Some(*c) == *more));
         self.blemishes = self.blemishes.and(other.blemishes).told();
+        self.repeats = Repeats::merged(self.repeats, other.repeats);
         self
     }
 }

@@ -11,12 +11,15 @@ use ell0_data::evidence::{Evidence, TrainingRows};
 use super::{
     Criterion, DataSummary, DiscoveredEquation, DiscoveredTerm, Discovery, FitSettings, LeftOut,
     Material, PathLine, Seen, Selected, Unfollowed,
+    corrected::Correction,
     laws::Laws,
     likelihood::most_work,
     material::{refuse_constants, refuse_vanishing},
+    related::related,
     targets::choose_all,
 };
 use crate::{
+    data::Prepared,
     error::{Error, Result},
     observer::{Observer, Task},
 };
@@ -30,6 +33,7 @@ pub(super) fn discover(
     settings: &FitSettings,
     evidence: Vec<Evidence>,
     rows: Option<TrainingRows>,
+    prepared: Option<&Prepared>,
     seen: Option<Seen>,
     observer: &dyn Observer,
 ) -> Result<(Discovery, Option<Unfollowed>)> {
@@ -112,6 +116,18 @@ pub(super) fn discover(
         laws.judge(settings, &evidence, &material, &paths, &chosen, &go_on)?;
         judging.end()?;
     }
+    if let Some(prepared) = prepared.filter(|p| p.input_noise.iter().any(|n| *n > 0.0)) {
+        let correction = Correction {
+            prepared,
+            evidence: &evidence,
+            material: &material,
+            noise: &prepared.input_noise,
+            dropping: criterion == Criterion::Likelihood && settings.is_free(),
+        };
+        correction.apply(&mut laws)?;
+    }
+    let relations = related(&evidence, &material.features)?;
+    laws.share(&relations, &material);
     laws.mark(&mut path);
     let Laws {
         laws,
@@ -152,6 +168,11 @@ pub(super) fn discover(
     if let Some(judgement) = &judgement {
         data.correct(judgement);
     }
+    if let Some(prepared) = prepared {
+        let said = evidence[0].inputs.iter().zip(&prepared.input_noise);
+        let said = said.filter(|(_, noise)| **noise > 0.0);
+        data.input_noise = said.map(|(name, noise)| (name.clone(), *noise)).collect();
+    }
     let found = Discovery {
         data,
         equations,
@@ -168,6 +189,7 @@ pub(super) fn discover(
         judgement,
         followed: None,
         indistinct: Diagnostics::new(&material.all)?,
+        relations,
         model,
     };
     let unfollowed = seen.map(|seen| Unfollowed {

@@ -1,12 +1,12 @@
 //! What a fit found.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use ell0::{
-    dictionary::{Diagnostics, Rule, Statistics},
+    dictionary::{Diagnostics, Relation, Rule, Statistics},
     equation::{Dynamics, Equation, Model},
 };
-use ell0_data::{blemishes::Blemishes, evidence::Evidence};
+use ell0_data::{blemishes::Blemishes, evidence::Evidence, repeats::Repeats};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -48,6 +48,9 @@ pub struct Discovery {
     pub followed: Option<Followed>,
     /// Terms that these data cannot tell apart.
     pub indistinct: Diagnostics,
+    /// Columns that are combinations of others on these data, or terms, where no columns are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relations: Vec<Relation>,
     /// The law.
     pub model: Model,
 }
@@ -66,6 +69,12 @@ pub struct DataSummary {
     /// Values that are no measurements: far off their neighbours, or of states that stand still; they were left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blemishes: Option<Blemishes>,
+    /// States that repeat values although they are noisy: values that were held, not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<Repeats>,
+    /// Standard deviations of the errors of inputs that coefficients were corrected for, in the units of the columns.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub input_noise: BTreeMap<String, f64>,
     /// Trajectories left out because they are too short, if any are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub short: Option<u64>,
@@ -220,6 +229,11 @@ impl DataSummary {
                 .map(|s| s.blemishes.clone())
                 .reduce(Blemishes::and)
                 .filter(|b| !b.is_empty()),
+            repeats: surveys()
+                .map(|s| s.repeats.clone())
+                .reduce(Repeats::merged)
+                .unwrap_or_default(),
+            input_noise: BTreeMap::new(),
             short: Some(evidence.iter().map(|e| e.short).sum()).filter(|short| *short > 0),
             dynamics,
             noise: (dynamics == Dynamics::Continuous && timed && !coarse).then_some(noise),

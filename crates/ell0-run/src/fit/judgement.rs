@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{caution::InputCaution, rule::Doubt};
+
 /// A law held against the measurements themselves: its trajectories through windows of them, or its values for their rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
@@ -42,9 +44,15 @@ pub struct Judged {
     pub r2: Option<f64>,
     /// In a word.
     pub verdict: Verdict,
+    /// What speaks against a better one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt>,
     /// What is left goes along with this most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<Pattern>,
+    /// What errors of an input would do to the coefficients, where they could matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caution: Option<InputCaution>,
     /// Other terms that would do almost as well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<Alternative>,
@@ -76,11 +84,11 @@ pub struct Alternative {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// What is left is noise.
+    /// What is left is noise, as far as can be told.
     Explained,
-    /// More is left than noise: the library may lack a term.
+    /// More is left than noise, or it cannot be told: the [`Doubt`] says why.
     Partly,
-    /// No law was found.
+    /// No law was found: most of the movement is left, or nearly all is noise.
     NoLaw,
     /// Nobody knows: the search was ended by its bound before a law was held against the measurements.
     Unjudged,
@@ -94,7 +102,9 @@ impl Judgement {
             noise_measured: None,
             r2: None,
             verdict: Verdict::NoLaw,
+            doubt: Some(Doubt::NotFollowed),
             pattern: None,
+            caution: None,
             alternatives: Vec::new(),
         };
         Judgement {
@@ -128,13 +138,17 @@ impl Judged {
             Verdict::Unjudged => {
                 "not judged: no law was followed through the measurements before the search was ended; the one above is the best for their rates of change".into()
             }
-            Verdict::NoLaw if self.r2.is_none() && self.noise_left >= 1.0 => {
+            Verdict::NoLaw if self.doubt == Some(Doubt::NotFollowed) => {
                 "no law found: none of this library can be followed through the measurements; the one above is the best for their rates of change".into()
             }
-            Verdict::NoLaw => match noise {
-                Some(noise) if self.noise_measured > Some(0.7) => {
+            Verdict::NoLaw => match (noise, self.r2) {
+                (Some(noise), _) if self.noise_measured > Some(0.7) => {
                     format!("no law found: nearly all of it is noise ({noise} of its deviation)")
                 }
+                (_, Some(held_out)) if self.noise_left <= 0.5 => format!(
+                    "no law found: R² on held-out data is only {} ({left} of its deviation is left where the law was fitted)",
+                    share(held_out)
+                ),
                 _ => format!("no law found: {left} of its deviation is left{r2}"),
             },
             Verdict::Explained => match noise {
@@ -147,13 +161,36 @@ impl Judged {
                 let noise = noise.map_or(String::new(), |noise| format!(", the noise is {noise}"));
                 let explained = 1.0 - self.noise_left.min(1.0).powi(2);
                 let explained = percent(self.r2.map_or(explained, |r2| explained.min(r2.max(0.0))));
-                let pattern = self.pattern.as_ref().map_or(String::new(), |p| {
-                    format!(" (what is left goes along with {})", p.term)
-                });
+                let why = self.why();
                 format!(
-                    "explained to {explained}: {left} of its deviation is left{noise}{r2}; the library may lack a term{pattern}"
+                    "explained to {explained}: {left} of its deviation is left{noise}{r2}; {why}"
                 )
             }
+        }
+    }
+
+    /// Why what is left is not taken for noise.
+    fn why(&self) -> String {
+        let pattern = self.pattern.as_ref().map_or(String::new(), |p| {
+            format!(" (what is left goes along with {})", p.term)
+        });
+        match self.doubt {
+            Some(Doubt::Correlated { lag, correlation }) => {
+                let correlated =
+                    format!("residuals {lag} apart are correlated ({correlation:.2})");
+                match correlation < 0.0 {
+                    true => correlated + ", as noise of the states, or of derivatives that were differenced, makes them",
+                    false => correlated + ": the library may lack a term" + &pattern,
+                }
+            }
+            Some(Doubt::FewRows) => "there are too few rows to tell whether that is noise".into(),
+            Some(Doubt::NoiseUnknown) => {
+                "the noise is not known, so that this may be noise, errors of the inputs, or something that the library lacks".into()
+            }
+            Some(Doubt::HeldOut) => {
+                "held-out data are missed by more than those it was fitted to: the law may have too many terms".into()
+            }
+            _ => format!("the library may lack a term{pattern}"),
         }
     }
 }
@@ -184,7 +221,7 @@ fn share(r2: f64) -> String {
 }
 
 /// A share in per cent, with two digits that count.
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let value = 100.0 * share;
     let digits = if value.abs() >= 100.0 || value == 0.0 {
         0
@@ -208,10 +245,12 @@ mod tests {
             noise_measured: Some(0.01),
             r2: Some(0.99874),
             verdict: Verdict::Partly,
+            doubt: Some(Doubt::MoreThanNoise),
             pattern: Some(Pattern {
                 term: "sin(theta)".into(),
                 share: 0.9,
             }),
+            caution: None,
             alternatives: Vec::new(),
         };
         assert_eq!(

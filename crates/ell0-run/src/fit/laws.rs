@@ -1,7 +1,7 @@
 //! Laws as they were chosen on the path, and as the measurements have them.
 
 use ell0::{
-    dictionary::{Line, Path},
+    dictionary::{Line, Path, Relation},
     equation::DictionaryTarget,
 };
 use ell0_data::evidence::Evidence;
@@ -11,6 +11,7 @@ use super::{
     likelihood::{FromPath, Searched},
     measured::Measured,
     plain,
+    shared::Writing,
 };
 use crate::error::Result;
 
@@ -37,7 +38,7 @@ impl Laws {
         go_on: &dyn Fn(u64) -> bool,
     ) -> Result<()> {
         // A number or a price of terms decides on the terms; the measurements have the coefficients.
-        let search = settings.terms.is_empty() && settings.lambda.is_empty();
+        let search = settings.is_free();
         if plain::is_for(&evidence[0]) {
             let judged = plain::judge(self, evidence, material, paths, search)?;
             self.judgement = Some(judged);
@@ -77,6 +78,25 @@ impl Laws {
         self.judgement = Some(found.judgement);
         self.covariance = Some(found.law.covariance).filter(|c| !c.is_empty());
         Ok(())
+    }
+
+    /// Lets laws share their probabilities with others that are the same on these data, because columns are combinations of others.
+    pub fn share(&mut self, relations: &[Relation], material: &Material) {
+        let Some(judgement) = &mut self.judgement else {
+            return;
+        };
+        let equations = self.laws.iter_mut().zip(&mut judgement.equations);
+        for ((law, judged), allowed) in equations.zip(&material.allowed) {
+            let writing = Writing {
+                names: material.features.names(),
+                all: &material.all,
+                allowed,
+                rows: material.all.effective_rows(),
+            };
+            for relation in relations.iter().filter(|r| r.exact) {
+                writing.share(law, judged, relation);
+            }
+        }
     }
 
     /// Marks the law on the path of each target that has as many terms as the one that was chosen.

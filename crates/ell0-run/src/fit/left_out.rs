@@ -1,6 +1,7 @@
 //! Measurements that were left out, in words.
 
-use ell0_data::blemishes::Spike;
+use ell0::wording::shown;
+use ell0_data::{blemishes::Spike, repeats::Repeats};
 
 use super::{Discovery, Outlier};
 
@@ -50,6 +51,33 @@ impl Discovery {
             ));
         }
         told
+    }
+
+    /// States that repeat values although they are noisy, a sentence each.
+    #[must_use]
+    pub fn repeats_told(&self) -> Vec<String> {
+        let told = |repeats: &Repeats| {
+            let Repeats {
+                rows, of, place, ..
+            } = repeats;
+            let target = self.equations.get(repeats.state);
+            let name = target.map_or(String::new(), |e| shown(&e.target));
+            let how = match repeats.every {
+                Some(every) => format!("each value stands for {every} rows, sampled and held"),
+                None => format!("the first is {place}; a logger that kept its last value, perhaps"),
+            };
+            format!(
+                "{name} has exactly the value of the row before in {rows} of {of} rows, although it changes otherwise ({how}): these rows are no measurements of their own, they pull coefficients away and make intervals too narrow"
+            )
+        };
+        self.data.repeats.iter().map(told).collect()
+    }
+
+    /// What to beware of in the data of a law, a sentence each: values that were held, columns and terms that are combinations of others.
+    #[must_use]
+    pub fn cautions_told(&self) -> Vec<String> {
+        let repeats = self.repeats_told().into_iter();
+        repeats.chain(self.relations_told()).collect()
     }
 
     /// Measurements that were left out because they are far off the law, in a sentence.

@@ -12,9 +12,9 @@ use ell0::{
 };
 
 use super::{
-    judgement::{Judgement, Verdict},
+    judgement::Judgement,
     measured::{FINEST, Measured, Measuring},
-    verdict::{Grown, judge},
+    verdict::{Grown, HeldAgainst, judge},
 };
 use crate::error::Result;
 
@@ -32,9 +32,6 @@ const ERRORS: f64 = 3.0;
 fn usual_misfit(law: &LikelyLaw) -> f64 {
     NO_WORSE + ERRORS * (2.0 / law.freedom).sqrt()
 }
-
-/// A law that leaves so large a share of a state's deviation has left the measurements.
-const ASTRAY: f64 = 0.5;
 
 /// Times that the noise is measured anew by what a law leaves.
 const ROUNDS: usize = 6;
@@ -268,13 +265,9 @@ impl Measured {
             parts,
             config,
         };
-        let judgement = judge(self, beginning, &grown)?;
         // A law that has left the measurements altogether is none, and what it is fitted to is an accident.
-        let lost = judgement.equations.iter().any(|e| {
-            let noise = e.noise_measured.unwrap_or(0.0);
-            e.verdict == Verdict::NoLaw && e.noise_left > ASTRAY && noise < ASTRAY
-        });
-        let found = (!lost).then_some(Found { law, judgement });
+        let HeldAgainst { judgement, astray } = judge(self, beginning, &grown)?;
+        let found = (!astray).then_some(Found { law, judgement });
         Ok(Searched { found, ended })
     }
 

@@ -17,7 +17,9 @@
 //! # Ok::<(), ell0_run::Error>(())
 //! ```
 
+mod caution;
 mod choose;
+mod corrected;
 mod discovery;
 mod folder;
 mod followed;
@@ -31,6 +33,10 @@ mod outside;
 mod page;
 mod pictures;
 mod plain;
+mod related;
+mod rows;
+mod rule;
+mod shared;
 mod targets;
 mod verdict;
 
@@ -44,12 +50,14 @@ use ell0::{
 use ell0_data::evidence::{Evidence, training_rows};
 use serde::{Deserialize, Serialize};
 
+pub use caution::InputCaution;
 pub use discovery::{
     DataSummary, DiscoveredEquation, DiscoveredTerm, Discovery, LeftOut, PathLine, Selected,
 };
 use followed::Seen;
 pub use followed::{Course, Followed, FollowedRun, FollowedTarget, Unfollowed};
 pub use judgement::{Alternative, Judged, Judgement, Outlier, Pattern, Verdict};
+pub use rule::Doubt;
 
 use material::Material;
 
@@ -57,6 +65,7 @@ use crate::{
     data::{DataSettings, Prepared, Source, counted, refuse_twice},
     error::{Error, Result},
     files,
+    input_noise::ROWS_ARE_CORRECTED,
     observer::Observer,
 };
 
@@ -249,6 +258,11 @@ impl FitSettings {
         })
     }
 
+    /// Whether neither a number nor a price of terms decides on the terms.
+    fn is_free(&self) -> bool {
+        self.terms.is_empty() && self.lambda.is_empty()
+    }
+
     /// How one law of the path of each target is chosen.
     pub fn rules(&self, targets: &[String]) -> Result<Vec<Rule>> {
         let usual = match (self.threshold, self.criterion) {
@@ -286,7 +300,7 @@ impl FitSettings {
         if self.method == Choice::Sampled {
             return Err(SAMPLED_NEEDS_ROWS);
         }
-        Ok(choose::discover(self, given, None, None, observer)?.0)
+        Ok(choose::discover(self, given, None, None, None, observer)?.0)
     }
 
     /// The law behind tables in memory; the `files` of the settings are left aside.
@@ -325,7 +339,10 @@ impl FitSettings {
         if self.method == Choice::Sampled {
             return Err(SAMPLED_NEEDS_ROWS);
         }
-        Ok(choose::discover(self, parts, None, None, observer)?.0)
+        if !self.data.input_noise.is_unsaid() {
+            return Err(Error::Settings(ROWS_ARE_CORRECTED));
+        }
+        Ok(choose::discover(self, parts, None, None, None, observer)?.0)
     }
 
     fn fit_source(&self, source: Source, observer: &dyn Observer) -> Result<Discovery> {
@@ -342,8 +359,14 @@ impl FitSettings {
             Choice::ByStatistics(_) => None,
         };
         let seen = Seen::new(&prepared)?;
-        let (found, unfollowed) =
-            choose::discover(self, vec![evidence], rows, Some(seen), observer)?;
+        let (found, unfollowed) = choose::discover(
+            self,
+            vec![evidence],
+            rows,
+            Some(&prepared),
+            Some(seen),
+            observer,
+        )?;
         Ok((found, unfollowed.ok_or(Error::NoData)?))
     }
 
@@ -366,6 +389,9 @@ impl FitSettings {
                 shown_path(first_file),
                 shown_path(other)
             )));
+        }
+        if !self.data.input_noise.is_unsaid() {
+            return Err(Error::Settings(ROWS_ARE_CORRECTED));
         }
         let said = DataSettings {
             files: vec![],

@@ -137,13 +137,17 @@ impl Discovery {
                 if !others.is_empty() {
                     laws = laws.note(&format!("Or: {}.", others.join("; ")));
                 }
+                if let Some(caution) = &judged.caution {
+                    laws = laws.text(&format!("{}: {}.", equation.target, caution.words()));
+                }
             }
         }
         let left_out = self
             .blemishes_told()
             .into_iter()
             .chain(self.outliers_told())
-            .chain(self.ended_told());
+            .chain(self.ended_told())
+            .chain(self.cautions_told());
         for left_out in left_out {
             laws = laws.text(&format!("{left_out}."));
         }

@@ -2,26 +2,26 @@
 
 use ell0::{
     dictionary::{Path, PathConfig, Statistics, neighbours, price_of_choice, standard_errors},
-    equation::Dynamics,
+    equation::{DictionaryTarget, Dynamics},
     features::{Features, Term},
     likelihood::{Change, alternatives, probabilities},
 };
-use ell0_data::{derivative::Derivative, evidence::Evidence, windows::Piece};
+use ell0_data::{derivative::Derivative, evidence::Evidence};
 
 use super::{
     Judgement, Material,
+    caution::Suspect,
     judgement::{Alternative, Judged, Pattern, Verdict},
     laws::Laws,
     material::NEGLIGIBLE,
     outside::{LARGEST, others},
+    rows::SampledRows,
+    rule::{Doubt, NEXT_TO_NOTHING, Standing, correlated},
 };
 use crate::error::{Error, Result};
 
-/// A law that leaves so small a share of a target's deviation explains all there is.
-const ALL: f64 = 1e-3;
-
-/// A law with a smaller R² is none.
-const NOTHING: f64 = 0.3;
+/// Rows of which enough are held out to compare what is missed in them with what is left of the others.
+const COMPARABLE: f64 = 50.0;
 
 /// A pattern must raise the evidence by so much to be told.
 const TELLING: f64 = 10.0;
@@ -39,105 +39,209 @@ pub(super) fn judge(
     paths: &[Path],
     search: bool,
 ) -> Result<Judgement> {
-    let (all, features) = (&material.all, &material.features);
-    // Only laws that leave something are looked at for what they lack.
-    let mut samples: Option<Rows> = None;
-    let mut judgement = Judgement {
+    let mut plain = Plain {
+        evidence,
+        material,
+        rows: SampledRows::of(evidence),
+        samples: None,
+    };
+    let mut equations = Vec::new();
+    for (target, (law, path)) in laws.laws.iter_mut().zip(paths).enumerate() {
+        let scoring = Scoring::new(material, target)?;
+        if search {
+            law.coefficients = scoring.best(path)?;
+        }
+        equations.push(plain.judged(law, path, &scoring)?);
+    }
+    Ok(Judgement {
         windows: 0,
         rows: 0,
         outliers: 0,
         left_out: Vec::new(),
-        equations: Vec::new(),
-    };
-    for (target, (law, path)) in laws.laws.iter_mut().zip(paths).enumerate() {
-        let spread = spread(all, target)?;
-        let rows = all.effective_rows();
-        let choices = material.allowed[target].len();
-        let nothing = all.mean_squared_error(target, &vec![0.0; features.len()])?;
-        let score = |error: f64, terms: usize| {
-            let error = error.max(NEGLIGIBLE * nothing).max(f64::MIN_POSITIVE);
-            rows * error.ln() + terms as f64 * rows.ln() + price_of_choice(choices, terms)
-        };
-        if search {
-            let supports = path.lines().iter().map(|l| l.support.clone()).collect();
-            let config = PathConfig::default();
-            let lines = Path::of_supports(all, &[target], &[], &config, supports)?;
-            let best = lines.lines().iter().min_by(|a, b| {
-                let of = |l: &ell0::dictionary::Line| score(l.train_error, l.terms);
-                of(a).total_cmp(&of(b))
-            });
-            let best = best.ok_or(Error::Settings("there is no law"))?;
-            law.coefficients.clone_from(&best.coefficients);
-        }
-        let support: Vec<usize> = (0..features.len())
-            .filter(|j| law.coefficients[*j] != 0.0)
-            .collect();
+        equations,
+    })
+}
+
+/// Rows that stand by themselves.
+struct Plain<'a> {
+    evidence: &'a [Evidence],
+    material: &'a Material,
+    rows: SampledRows,
+    /// With terms outside of the library: only laws that leave something are looked at for what they lack.
+    samples: Option<Rows>,
+}
+
+impl Plain<'_> {
+    /// Finds the errors and probabilities of a law, and what is to be said of it.
+    fn judged(
+        &mut self,
+        law: &mut DictionaryTarget,
+        path: &Path,
+        scoring: &Scoring,
+    ) -> Result<Judged> {
+        let (all, features) = (&self.material.all, &self.material.features);
+        let (target, terms) = (scoring.target, features.len());
+        let support: Vec<usize> = (0..terms).filter(|j| law.coefficients[*j] != 0.0).collect();
         // With too few rows there are none.
         law.errors = standard_errors(all, target, &support).ok().map(|own| {
-            let mut errors = vec![0.0; features.len()];
+            let mut errors = vec![0.0; terms];
             support.iter().zip(own).for_each(|(j, e)| errors[*j] = e);
             errors
         });
-        let left = all.mean_squared_error(target, &law.coefficients)?;
-        let now = score(left, support.len());
-        let changes = material.neighbours(target, &support).map(|near| {
-            let each = near.into_iter().map(|change| {
-                let terms = support.len() + usize::from(change.added.is_some())
-                    - usize::from(change.dropped.is_some());
-                Change {
-                    equation: target,
-                    dropped: change.dropped,
-                    added: change.added,
-                    worse: score(change.error, terms) - now,
-                    rise: rows * (change.error - left),
-                }
-            });
-            each.collect::<Vec<Change>>()
-        });
-        // With too few rows there are none.
-        let changes = changes.unwrap_or_default();
-        law.probabilities = (!changes.is_empty())
-            .then(|| probabilities(&changes, target, &support, features.len()));
-        let names = features.names();
-        let name = |j: Option<usize>| j.map(|j| names[j].clone());
+        let changes = scoring.changes(&law.coefficients, &support)?;
+        law.probabilities =
+            (!changes.is_empty()).then(|| probabilities(&changes, target, &support, terms));
+        let name = |j: Option<usize>| j.map(|j| features.names()[j].clone());
         let others = alternatives(&changes, target).into_iter();
         let others = others.map(|a| Alternative {
             without: name(a.dropped),
             with: name(a.added),
             odds: a.odds,
         });
-        let validated = path.lines().iter().find(|l| l.support == support);
-        let held_out = validated.and_then(|l| l.validation_error);
-        let r2 = held_out.filter(|_| spread > 0.0).map(|e| 1.0 - e / spread);
-        let noise_left = (left / spread.max(f64::MIN_POSITIVE)).sqrt();
-        let pattern = match noise_left > ALL {
-            true => {
-                if samples.is_none() {
-                    samples = Some(Rows::new(evidence, features)?);
-                }
-                let samples = samples.as_ref().map(|s| s.pattern(target, &support));
-                samples.transpose()?.flatten()
-            }
-            false => None,
-        };
-        judgement.equations.push(Judged {
-            noise_left,
-            noise_measured: None,
-            r2,
-            verdict: match &pattern {
-                _ if noise_left.powi(2) > 1.0 - NOTHING => Verdict::NoLaw,
-                Some(_) => Verdict::Partly,
-                None => Verdict::Explained,
-            },
-            pattern,
-            alternatives: others.collect(),
+        let alternatives = others.collect();
+        let mut standing = standing(all, law, path, target)?;
+        let pattern = self.doubt(&mut standing, law, target, &support)?;
+        let (verdict, doubt) = standing.verdict();
+        let suspect = law.errors.as_ref().filter(|_| verdict != Verdict::NoLaw);
+        let suspect = suspect.map(|errors| Suspect {
+            evidence: self.evidence,
+            sampled: &self.rows,
+            features: &self.material.features,
+            target,
+            coefficients: &law.coefficients,
+            errors,
         });
+        Ok(Judged {
+            noise_left: standing.left,
+            noise_measured: None,
+            r2: standing.r2,
+            verdict,
+            doubt,
+            pattern,
+            caution: suspect.and_then(|suspect| suspect.caution(&standing)),
+            alternatives,
+        })
     }
-    Ok(judgement)
+
+    /// What says that the residual is more than noise: a term outside of the library, or residuals of neighbours.
+    fn doubt(
+        &mut self,
+        standing: &mut Standing,
+        law: &DictionaryTarget,
+        target: usize,
+        support: &[usize],
+    ) -> Result<Option<Pattern>> {
+        if standing.left <= NEXT_TO_NOTHING {
+            return Ok(None);
+        }
+        let features = &self.material.features;
+        let samples = match self.samples.take() {
+            Some(samples) => samples,
+            None => Rows::new(self.evidence, &self.rows, features)?,
+        };
+        let pattern = self.samples.insert(samples).pattern(target, support)?;
+        let residuals = self.rows.residuals(features, &law.coefficients, target);
+        let runs = self.rows.runs.iter();
+        standing.doubt = match pattern {
+            Some(_) => Some(Doubt::LacksTerm),
+            None => correlated(runs.map(|(from, to)| &residuals[*from..*to])),
+        };
+        Ok(pattern)
+    }
+}
+
+/// How much a law leaves, here and on held-out rows.
+fn standing(
+    all: &Statistics,
+    law: &DictionaryTarget,
+    path: &Path,
+    target: usize,
+) -> Result<Standing> {
+    let spread = spread(all, target)?;
+    let places = 0..law.coefficients.len();
+    let support: Vec<usize> = places.filter(|j| law.coefficients[*j] != 0.0).collect();
+    let left = all.mean_squared_error(target, &law.coefficients)?;
+    let validated = path.lines().iter().find(|l| l.support == support);
+    let held_out = validated.and_then(|l| l.validation_error);
+    let rows = all.effective_rows();
+    let freedom = rows - support.len() as f64;
+    // Per degree of freedom: with few rows a law leaves less than there is.
+    let share = match support.is_empty() {
+        true => 1.0,
+        false => (rows - 1.0) / freedom.max(1.0),
+    };
+    Ok(Standing {
+        left: (share * left / spread.max(f64::MIN_POSITIVE)).sqrt(),
+        noise: None,
+        r2: held_out.filter(|_| spread > 0.0).map(|e| 1.0 - e / spread),
+        comparable: rows >= COMPARABLE,
+        freedom,
+        doubt: None,
+    })
+}
+
+/// What the laws of a target are worth.
+struct Scoring<'a> {
+    material: &'a Material,
+    target: usize,
+    /// Mean square of the target.
+    nothing: f64,
+}
+
+impl<'a> Scoring<'a> {
+    fn new(material: &'a Material, target: usize) -> Result<Self> {
+        let zeros = vec![0.0; material.features.len()];
+        Ok(Scoring {
+            material,
+            target,
+            nothing: material.all.mean_squared_error(target, &zeros)?,
+        })
+    }
+
+    /// The less, the more evidence.
+    fn score(&self, error: f64, terms: usize) -> f64 {
+        let rows = self.material.all.effective_rows();
+        let choices = self.material.allowed[self.target].len();
+        let error = error.max(NEGLIGIBLE * self.nothing).max(f64::MIN_POSITIVE);
+        rows * error.ln() + terms as f64 * rows.ln() + price_of_choice(choices, terms)
+    }
+
+    /// The coefficients of the law of a path, fitted to all rows, with the most evidence.
+    fn best(&self, path: &Path) -> Result<Vec<f64>> {
+        let supports = path.lines().iter().map(|l| l.support.clone()).collect();
+        let config = PathConfig::default();
+        let lines = Path::of_supports(&self.material.all, &[self.target], &[], &config, supports)?;
+        let best = lines.lines().iter().min_by(|a, b| {
+            let of = |l: &ell0::dictionary::Line| self.score(l.train_error, l.terms);
+            of(a).total_cmp(&of(b))
+        });
+        let best = best.ok_or(Error::Settings("there is no law"))?;
+        Ok(best.coefficients.clone())
+    }
+
+    /// The laws one change away; none with too few rows.
+    fn changes(&self, coefficients: &[f64], support: &[usize]) -> Result<Vec<Change>> {
+        let all = &self.material.all;
+        let left = all.mean_squared_error(self.target, coefficients)?;
+        let now = self.score(left, support.len());
+        let near = self.material.neighbours(self.target, support);
+        let changes = near.unwrap_or_default().into_iter().map(|change| {
+            let terms = support.len() + usize::from(change.added.is_some())
+                - usize::from(change.dropped.is_some());
+            Change {
+                equation: self.target,
+                dropped: change.dropped,
+                added: change.added,
+                worse: self.score(change.error, terms) - now,
+                rise: all.effective_rows() * (change.error - left),
+            }
+        });
+        Ok(changes.collect())
+    }
 }
 
 /// Mean square of a target about its mean; about 0, if the library has no constant.
-fn spread(all: &Statistics, target: usize) -> Result<f64> {
+pub(super) fn spread(all: &Statistics, target: usize) -> Result<f64> {
     let constant = all.features().iter().position(|name| name == "1");
     error_of(all, target, &constant.into_iter().collect::<Vec<_>>())
 }
@@ -161,35 +265,16 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(evidence: &[Evidence], features: &Features) -> Result<Self> {
-        let first = &evidence[0];
-        let (n, targets) = (first.inputs.len(), first.targets.len());
-        let pieces: Vec<&Piece> = evidence.iter().flat_map(|e| &e.samples).collect();
-        let next = first.dynamics == Dynamics::Discrete;
-        // Column after column: inputs and targets of each row.
-        let (mut x, mut y) = (vec![Vec::new(); n], vec![Vec::new(); targets]);
-        for piece in pieces {
-            let width = piece.width();
-            let rows = piece.rows() - usize::from(next);
-            for row in 0..rows {
-                let values = &piece.values[row * width..][..width];
-                let after = match next {
-                    true => &piece.values[(row + 1) * width..][..targets],
-                    false => &values[n..],
-                };
-                x.iter_mut().zip(values).for_each(|(x, v)| x.push(*v));
-                y.iter_mut().zip(after).for_each(|(y, v)| y.push(*v));
-            }
-        }
+    fn new(evidence: &[Evidence], sampled: &SampledRows, features: &Features) -> Result<Self> {
+        let (n, rows) = (sampled.inputs.len(), sampled.len());
         // More than are wanted, since some of them may be huge or have no value somewhere.
         let terms: Vec<Term> = others(features, n)?.into_iter().take(2 * OTHERS).collect();
         let library = features.len();
         let terms = features.terms().iter().cloned().chain(terms).collect();
         let extended = Features::from_terms(features.inputs().to_vec(), terms)?;
-        let rows = x.first().map_or(0, Vec::len);
         let mut phi = match rows {
             0 => Vec::new(),
-            _ => extended.evaluate(&x.concat())?,
+            _ => extended.evaluate(&sampled.inputs.concat())?,
         };
         let sound = |j: &usize| {
             let column = phi.get(j * rows..(j + 1) * rows).unwrap_or_default();
@@ -205,9 +290,9 @@ impl Rows {
         phi.truncate((library + sound.len()) * rows);
         let kept = (0..library).chain(sound);
         let names = kept.map(|j| extended.names()[j].clone()).collect();
-        let mut statistics = Statistics::new(names, first.targets.clone())?;
+        let mut statistics = Statistics::new(names, evidence[0].targets.clone())?;
         if rows > 0 {
-            statistics.push(&phi, &y.concat(), rows)?;
+            statistics.push(&phi, &sampled.targets.concat(), rows)?;
         }
         Ok(Rows {
             statistics,

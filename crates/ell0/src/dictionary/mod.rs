@@ -9,11 +9,13 @@
 //! - [`Path`]: the best model of every size, and a [`Rule`] to choose one; [`Method`] has ordinary least squares, STLSQ and the lasso beside the gates. [`stlsq_support`]: STLSQ at one threshold.
 //! - [`polish_support`]: add, drop and swap moves until none improves.
 //! - [`branch_and_bound`]: the best support with a proof, or the gap that is left.
-//! - [`neighbours`]: laws one change away. [`inclusion_probabilities`]: how sure the data are of each term. [`Diagnostics`]: columns that cannot be told apart.
+//! - [`CorrectedSums`]: coefficients where inputs were measured with errors.
+//! - [`neighbours`]: laws one change away. [`inclusion_probabilities`]: how sure the data are of each term. [`Diagnostics`]: columns that cannot be told apart; [`relations`]: those that are combinations of others up to the noise.
 
 mod baselines;
 mod bound;
 mod budget;
+mod corrected;
 mod curve;
 mod diagnostics;
 mod ending;
@@ -25,6 +27,7 @@ mod path;
 mod polish;
 mod problem;
 mod qr;
+mod relations;
 mod rule;
 mod sampled;
 mod sizes;
@@ -33,6 +36,7 @@ mod support;
 
 pub use baselines::stlsq_support;
 pub use bound::{Optimum, branch_and_bound};
+pub use corrected::{CorrectedLaw, CorrectedSums};
 pub use diagnostics::Diagnostics;
 pub use errors::standard_errors;
 pub use exact::{Gated, expected_objective, train_exact};
@@ -41,6 +45,7 @@ pub use neighbours::{Neighbour, neighbours};
 pub use path::{Line, Method, Path, PathConfig};
 pub use polish::{Polished, polish_support};
 pub use problem::Problem;
+pub use relations::{Relating, Relation, relations};
 pub use rule::{Rule, price_of_choice};
 pub use sampled::{GatesAndWeights, Sampled, SampledTrainer, sampled_supports, sampled_trainer};
 pub use statistics::{Accumulator, Statistics};

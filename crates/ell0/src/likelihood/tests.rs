@@ -207,14 +207,16 @@ fn slopes_are_those_of_differences() {
     let coefficients = [1.1, 0.3, 0.2, -0.8, 0.5, 0.0];
     let start = [0.9, 0.1];
     let every: Vec<usize> = (0..6).collect();
-    let sums = flow.sums(&window, &start, &coefficients, &every).unwrap();
+    let sums = flow
+        .sums(&window, &start, &coefficients, &every, u64::MAX)
+        .unwrap();
     let squares = |shift: usize, by: f64| {
         let (mut start, mut coefficients) = (start, coefficients);
         match shift {
             0 | 1 => start[shift] += by,
             _ => coefficients[shift - 2] += by,
         }
-        flow.sums(&window, &start, &coefficients, &[])
+        flow.sums(&window, &start, &coefficients, &[], u64::MAX)
             .unwrap()
             .squares
     };
