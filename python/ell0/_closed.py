@@ -202,15 +202,15 @@ class ClosedForm:
         return [Path(file) for file in files]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes `model.json`, which the command line reads, too; into a folder, if it is one."""
+        """Writes `model.json`, which the command line reads, too; into a folder, if it is one.
+
+        A file that is there is replaced, but never a file that a run has left in its folder.
+        """
         text = self._equations().to_json()
         path = Path(path)
         if path.is_dir():
             path = path / "model.json"
-        # Whole or not at all.
-        part = path.with_name(path.name + ".part")
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
+        _ell0.save(path, text.encode())
         return path
 
     def _repr_latex_(self) -> str | None:

@@ -20,6 +20,9 @@ def fit(settings: str, tables: _Tables | None, progress: _Progress) -> Found:
 def terms(library: str, inputs: list[str]) -> list[str]:
     """The names of the terms of a library, in the order of PySINDy."""
 
+def save(path: _Path, content: bytes) -> None:
+    """Writes a file, over one that is there, but for files of a run."""
+
 class Found:
     """What a fit found."""
 

@@ -219,14 +219,11 @@ class Network:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes `network.safetensors`, which the command line reads, too; into a folder, if it
-        is one."""
+        is one. A file that is there is replaced, but never one that a run has left there."""
         path = Path(path)
         if path.is_dir():
             path = path / "network.safetensors"
-        # Whole or not at all.
-        part = path.with_name(path.name + ".part")
-        part.write_bytes(self._network.to_bytes())
-        part.replace(path)
+        _ell0.save(path, self._network.to_bytes())
         return path
 
     def __repr__(self) -> str:

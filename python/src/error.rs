@@ -14,7 +14,11 @@ pub fn raised<E: Into<Error>>(error: E) -> PyErr {
     let text = error.to_string();
     match error.root() {
         Error::Stopped { .. } => PyKeyboardInterrupt::new_err(text),
-        Error::FolderExists(_) | Error::FileExists(_) => PyFileExistsError::new_err(text),
+        Error::FolderExists(_)
+        | Error::FileExists(_)
+        | Error::OfRun { .. }
+        | Error::Changed { .. }
+        | Error::InputInside { .. } => PyFileExistsError::new_err(text),
         Error::Io { source, .. } | Error::Data(ell0_data::Error::Io { source, .. })
             if source.kind() == std::io::ErrorKind::NotFound =>
         {

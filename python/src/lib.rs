@@ -7,6 +7,7 @@ mod long;
 mod network;
 mod outside;
 mod policy;
+mod save;
 mod statistics;
 mod tables;
 mod world;
@@ -25,5 +26,6 @@ fn _ell0(module: &Bound<PyModule>) -> PyResult<()> {
     world::register(module)?;
     policy::register(module)?;
     network::register(module)?;
-    statistics::register(module)
+    statistics::register(module)?;
+    save::register(module)
 }

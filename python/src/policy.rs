@@ -19,6 +19,7 @@ use crate::{
     law::Equations,
     long,
     outside::{Callable, Raised},
+    save,
     world::World,
 };
 
@@ -65,7 +66,7 @@ impl Policy {
             actor: self.actor.clone(),
             trained_in: Some(trained_in),
         };
-        file.save(path).map_err(raised)
+        file.save(save::place(path)?).map_err(raised)
     }
 
     /// Where it was trained, as its file tells: JSON.

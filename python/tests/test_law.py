@@ -221,6 +221,20 @@ def test_save_and_load(law, lorenz, tmp_path):
         Law.load(tmp_path / "nothing.json")
 
 
+def test_nothing_is_saved_over_a_file_of_a_run(law, tmp_path):
+    run = law.write(tmp_path / "run")
+    before = {file.name: file.read_bytes() for file in run.iterdir()}
+    for name in ("model.json", "discovery.json", "manifest.json"):
+        with pytest.raises(FileExistsError, match="belongs to the run"):
+            law.save(run / name)
+    with pytest.raises(FileExistsError, match="belongs to the run"):
+        law.save(run)
+    assert {file.name: file.read_bytes() for file in run.iterdir()} == before
+    # What is no part of it may be saved, and saved again.
+    for _ in range(2):
+        assert law.save(tmp_path / "mine.json").exists()
+
+
 def test_the_folder_of_a_fit(law, tmp_path):
     page = law.report(tmp_path / "run")
     assert page.exists() and page.name == "report.html"

@@ -36,7 +36,7 @@ const TRAIN: &[&str] = &[
 const LAW: &str = "2*tanh(-4.66*sin_theta - 0.5*theta_dot - 3.82*cos_theta*theta_dot - 12.31*cos_theta*sin_theta)";
 
 /// All of them. Each takes a few seconds, so that trainings, which save themselves every second or two, are killed on both sides of a save.
-pub const RUNS: [Run; 6] = [
+pub const RUNS: [Run; 7] = [
     Run {
         name: "fit",
         table: true,
@@ -98,6 +98,25 @@ pub const RUNS: [Run; 6] = [
         policy: false,
         first: TRAIN,
         again: Some(&["train", "--resume", "--out", "out"]),
+        out: "out",
+    },
+    Run {
+        name: "network",
+        table: true,
+        policy: false,
+        first: &[
+            "network",
+            "table.csv",
+            "--target",
+            "x3",
+            "--hidden",
+            "24,24",
+            "--epochs",
+            "6",
+            "--out",
+            "out",
+        ],
+        again: Some(&["network", "--resume", "--out", "out"]),
         out: "out",
     },
     Run {

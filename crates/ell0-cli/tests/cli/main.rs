@@ -10,6 +10,7 @@ mod analyze;
 #[cfg(target_os = "linux")]
 mod data_limits;
 mod docs;
+mod edges;
 mod export;
 mod export_loop;
 mod fit;

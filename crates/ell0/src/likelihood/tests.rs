@@ -146,6 +146,67 @@ fn lorenz_is_found_in_noise() {
     }
 }
 
+/// A search that may do little ends with the best law so far and says so; one that may do nothing says that, too.
+#[test]
+fn a_search_ends_at_its_bound() {
+    let data = measured(&Sampling {
+        names: &["x", "y", "z"],
+        laws: &LORENZ,
+        initial: &[-8.0, 7.0, 27.0],
+        dt: 0.01,
+        rows: 1000,
+        noise: 0.01,
+        library: "polynomial(2)",
+    });
+    // Terms are missing, and others are too many.
+    let start = near(
+        &data,
+        &[
+            &[("x", -9.5), ("y", 9.6)],
+            &[("x", 24.0)],
+            &[("1", 1.0), ("z", -2.6)],
+        ],
+    );
+    let search = |most_work: u64, go_on: &dyn Fn(u64) -> bool| {
+        let config = LikelihoodConfig {
+            most_work,
+            ..LikelihoodConfig::default()
+        };
+        let candidates = Candidates::every(&data.features, start.len());
+        let beginning = Beginning::with(start.clone());
+        likely_law_watched(
+            &data.features,
+            &data.windows,
+            &candidates,
+            &beginning,
+            &config,
+            go_on,
+        )
+        .unwrap()
+    };
+    let whole = search(u64::MAX, &|_| true);
+    assert!(!whole.ended && whole.lost == 0);
+    for share in [3, 10, 30] {
+        let most = whole.work / share;
+        let told = std::cell::Cell::new(0);
+        let law = search(most, &|work| {
+            told.set(work);
+            true
+        });
+        assert!(law.ended, "{share}");
+        // What is begun is ended: a little more than the bound, and not much.
+        assert!(law.work <= most + most / 2, "{} of {most}", law.work);
+        assert!(told.get() <= law.work);
+        assert!(law.score.is_nan() || law.score >= whole.score - 1e-9 || law.lost > 0);
+        // The same bound gives the same law.
+        assert_eq!(search(most, &|_| true), law);
+    }
+    let nothing = search(1, &|_| true);
+    assert!(nothing.ended && nothing.lost == data.windows.len());
+    let stopped = search(u64::MAX, &|work| work < whole.work / 10);
+    assert!(stopped.work < whole.work / 2);
+}
+
 /// Without noise, coarse samples are no obstacle, and no term mends the integrator.
 #[test]
 fn coarse_samples_without_noise_are_exact() {

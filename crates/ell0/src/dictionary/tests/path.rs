@@ -255,6 +255,41 @@ fn a_path_that_ends_early_loses_no_law() {
     }
 }
 
+/// A path of bounded work ends with the laws that it found, and says so.
+#[test]
+fn a_path_ends_at_its_bound() {
+    let mut rng = Stream::new(5).split("bound").at(0);
+    let inputs: Vec<String> = (0..30).map(|k| format!("x{k}")).collect();
+    let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+    let rows = 600;
+    let x: Vec<f64> = (0..30 * rows).map(|_| rng.normal()).collect();
+    let y: Vec<f64> = (0..rows)
+        .map(|r| x[r] - x[rows + r] + rng.normal())
+        .collect();
+    let stats = statistics("polynomial(2)", &inputs, &x, &["t"], &y, rows);
+    let path = |most_work: u64| {
+        let config = PathConfig {
+            most_work,
+            ..PathConfig::default()
+        };
+        Path::new(&stats, &[0], &[], &config).unwrap()
+    };
+    let short = path(20_000_000);
+    assert!(short.ended() && !short.lines().is_empty());
+    let two = short
+        .lines()
+        .iter()
+        .find(|line| line.terms == 2)
+        .expect("a law");
+    assert_eq!(two.support.len(), 2);
+    assert_eq!(path(20_000_000).lines(), short.lines());
+    assert!(
+        !Path::new(&small(0.1, 1, 100), &[0], &[], &PathConfig::default())
+            .unwrap()
+            .ended()
+    );
+}
+
 /// A path that is told to stop ends with what it has.
 #[test]
 fn a_path_can_be_stopped() {
