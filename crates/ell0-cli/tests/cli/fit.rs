@@ -403,7 +403,7 @@ fn errors_of_inputs_are_told_or_corrected() {
     let desk = Desk::new().with("data.csv", with_errors());
     let line = "fit data.csv --inputs a,b --targets y --library polynomial(1)";
     desk.ell0(&format!("{line} --out plain")).shows(
-        "y: explained: 19 % of its deviation is left | caution: inputs count as exact; if a was measured with errors of 2.0 | would be about 2.0 | (--input-noise)",
+        "y: explained: 20 % of its deviation is left | caution: inputs count as exact; if a was measured with errors of 0.2 (19 % of its standard deviation) | the coefficient of a would be about 1.99 | (--input-noise)",
     );
     let page = desk.read("plain/report.html");
     assert!(page.contains("if a was measured with errors"));

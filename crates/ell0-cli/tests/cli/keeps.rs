@@ -48,26 +48,27 @@ const READERS: [(&str, &str, &str); 11] = [
     (
         "networks",
         "labels",
-        "network images --labels labels2 --test images --test-labels IN --hidden 4 --epochs 2",
+        "network images --labels labels2 --test images2 --test-labels IN --hidden 4 --epochs 2",
     ),
 ];
 
 /// A desk with what the commands read, and a run of each kind.
 fn desk() -> Desk {
     let laws = [("x", "-x"), ("y", "-y"), ("z", "-z")];
-    let idx = |shape: &[u8], values: u8| {
+    let idx = |shape: &[u8], values: std::ops::Range<u8>| {
         let mut bytes = vec![0, 0, 8, shape.len() as u8];
         bytes.extend(shape.iter().flat_map(|n| [0, 0, 0, *n]));
-        bytes.extend(0..values);
+        bytes.extend(values);
         bytes
     };
     let short: String = lorenz().lines().take(300).flat_map(|l| [l, "\n"]).collect();
     let desk = Desk::new()
         .with("data.csv", &short)
         .with("data2.csv", short.replace("0.0", "0.1"))
-        .with("images", idx(&[8, 2, 2], 32))
-        .with("labels", idx(&[8], 8))
-        .with("labels2", idx(&[8], 8))
+        .with("images", idx(&[8, 2, 2], 0..32))
+        .with("images2", idx(&[8, 2, 2], 100..132))
+        .with("labels", idx(&[8], 0..8))
+        .with("labels2", idx(&[8], 0..8))
         .with("law.json", model("continuous", &["x", "y", "z"], &laws))
         .with(
             "step.json",

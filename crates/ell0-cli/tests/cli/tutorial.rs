@@ -93,7 +93,10 @@ fn a_killed_run_resumes_to_the_same_bits() {
     // What was typed is what began the run, not what went on with it; its page shows that.
     let typed = |run: &str| desk.read(&format!("{run}/command.txt"));
     assert_eq!(typed("parts"), typed("whole").replace("whole", "parts"));
-    assert!(desk.read("parts/report.html").contains(typed("parts").trim_end()));
+    assert!(
+        desk.read("parts/report.html")
+            .contains(typed("parts").trim_end())
+    );
     for name in "metrics.jsonl figure.svg figure.png config.toml".split(' ') {
         assert!(one.contains_key(name), "{name}");
     }

@@ -62,20 +62,24 @@ impl InputCaution {
     /// In a sentence.
     #[must_use]
     pub fn words(&self) -> String {
-        let InputCaution {
-            noise, now, then, ..
-        } = self;
+        let InputCaution { now, then, .. } = self;
+        let noise = rounded(self.noise);
         let (input, term) = (shown(&self.input), shown(&self.term));
         let share = percent(self.share);
         match self.measured {
             true => format!(
-                "{input} is measured with noise of about {noise:.2e} ({share} of its standard deviation), which pulls coefficients away: allowing for it, that of {term} would be about {then:.4} instead of {now:.4}; say how large the errors of inputs are to have this corrected"
+                "{input} is measured with noise of about {noise} ({share} of its standard deviation), which pulls coefficients away: allowing for it, that of {term} would be about {then:.4} instead of {now:.4}; say how large the errors of inputs are to have this corrected"
             ),
             false => format!(
-                "inputs count as exact; if {input} was measured with errors of {noise:.2e} ({share} of its standard deviation), these alone would leave as much, and the coefficient of {term} would be about {then:.4} instead of {now:.4}; say how large the errors of inputs are to have this corrected"
+                "inputs count as exact; if {input} was measured with errors of {noise} ({share} of its standard deviation), these alone would leave as much, and the coefficient of {term} would be about {then:.4} instead of {now:.4}; say how large the errors of inputs are to have this corrected"
             ),
         }
     }
+}
+
+/// A size to two digits.
+fn rounded(size: f64) -> f64 {
+    format!("{size:.1e}").parse().unwrap_or(size)
 }
 
 /// A law of rows that stand by themselves, looked at for errors of its inputs.

@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(copies.first, [0, 1, 0, 3, 1, 0]);
         assert_eq!(copies.count(), 3);
         // Whatever the hash is.
-        for hash in [|_: &[f64]| 7, |row: &[f64]| row[0].to_bits() >> 63] {
+        for hash in [|_: &[f64]| 7, |row: &[f64]| row[0] as u64] {
             assert_eq!(Copies::by(&rows, hash), copies);
         }
         assert_eq!(copies.of_some(&[5, 1, 3, 2, 4]).first, [0, 1, 2, 0, 1]);

@@ -123,7 +123,7 @@ impl SparseNetwork {
         let names = &self.names.inputs;
         if let Some(at) = inputs.iter().position(|v| !v.is_finite()) {
             return Err(Error::Unsuitable(format!(
-                "{}: `{}` = {} is too far from what the network was trained on (mean {:.4}, standard deviation {:.4}), which computes in single precision: repair the row or leave it out",
+                "{}: `{}` = {:?} is too far from what the network was trained on (mean {:.4}, standard deviation {:.4}), which computes in single precision: repair the row or leave it out",
                 place(at / names.len()),
                 shown(&names[at % names.len()]),
                 rows[at],

@@ -21,6 +21,20 @@ fn random(rows: std::ops::Range<u64>) -> Vec<String> {
     rows.map(row).collect()
 }
 
+/// So few rows of each kind in turn.
+fn both_kinds(rows: u64) -> Vec<String> {
+    let kind = |k: u64| {
+        if k.is_multiple_of(2) {
+            "heads"
+        } else {
+            "tails"
+        }
+    };
+    (0..rows)
+        .map(|k| format!("{k},{},{}\n", k % 3, kind(k)))
+        .collect()
+}
+
 fn put(place: &TempDir, name: &str, rows: &[String]) -> PathBuf {
     let file = place.path().join(name);
     std::fs::write(&file, format!("a,b,kind\n{}", rows.concat())).expect("written");
@@ -156,7 +170,7 @@ fn labels_by_lot_cannot_be_told_though_every_row_is_there_five_times() {
 #[test]
 fn rows_that_cannot_be_held_out_are_missed() {
     let place = tempdir().expect("a folder");
-    let file = put(&place, "rows.csv", &random(0..5));
+    let file = put(&place, "rows.csv", &both_kinds(4));
     let mut settings = settings(&file, &[]);
     settings.network.validation = 0.1;
     settings.data.test_share = 0.0;
@@ -200,6 +214,12 @@ fn a_network_that_says_the_same_of_every_row_is_told() {
             "{warning}"
         );
     }
+    // A network that tells rows apart is not warned of.
+    let kind = |k: u32| if k < 50 { "heads" } else { "tails" };
+    let rows: Vec<String> = (0..100)
+        .map(|k| format!("{k},{},{}\n", k % 7, kind(k)))
+        .collect();
+    let file = put(&place, "apart.csv", &rows);
     let run = settings(&file, &[]).run(None, &Silent).expect("a run");
     let (result, network) = run.chosen().expect("a network");
     assert!(!result.same_for_all && result.warning(&network.names).is_none());
