@@ -184,7 +184,7 @@ fn rows_that_cannot_be_held_out_are_missed() {
     for settings in [settings, impatient] {
         let said = trained(&settings).expect_err("refused").to_string();
         assert!(
-            said.contains("validation = 0.1") && said.contains("of 5 rows"),
+            said.contains("validation = 0.1") && said.contains("of 4 rows"),
             "{said}"
         );
     }
