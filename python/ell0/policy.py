@@ -233,8 +233,8 @@ class Policy:
             raise ValueError(f"{self.kind} is no closed form: only laws can be analysed")
         if env is None and self.environment is None:
             raise ValueError(
-                "in which environment? The policy does not know one of ours that it was trained"
-                " in: give one that is like it, as in env='pendulum(g=9.81)'"
+                "the environment that it was trained in is unknown, or not known in closed form:"
+                " give one of ours that is like it, as in env='pendulum(g=9.81)'"
             )
         place = place_of(self.environment if env is None else env)
         if not place.world.is_known:

@@ -14,25 +14,49 @@ from .sklearn._engine import choice, coefficients, fit, varying
 __all__ = ["L0"]
 
 
+#: What is left is not taken for less than this share of a target: the digits of its numbers end.
+LEAST = 1e-6
+
+
+def _scale(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """What the penalty of each target is relative to: σ² √(ρ/σ)."""
+    rows, terms = x.shape
+    # About its mean where the library has a constant.
+    constant = np.any(np.ptp(x, axis=0) == 0)
+    size = np.sqrt(np.mean(y**2, axis=0))
+    own = np.maximum(np.std(y, axis=0) if constant else size, LEAST * size)
+    left = own
+    if rows > terms:
+        # Below the triangle of the terms stands what they leave of the targets.
+        length = np.sqrt(np.mean(x**2, axis=0))
+        triangle = np.linalg.qr(np.hstack([x / np.where(length > 0, length, 1), y]), mode="r")
+        rest = np.linalg.norm(triangle[terms:, terms:], axis=0) / np.sqrt(rows - terms)
+        left = np.maximum(rest, LEAST * size)
+    scale: npt.NDArray[np.float64] = own**1.5 * np.sqrt(left)
+    return scale
+
+
 class L0(BaseOptimizer):  # type: ignore[misc]
     """The best law of every size, and one of them chosen, by the engine of ell0.
 
-    For each target the law of the least mean squared error + price · terms is taken. A price that
-    is a share of what there is to explain suits rates of change that were found by differences:
-    these leave errors that are no noise, which a likelihood would explain by further terms. For
-    measurements, use ``ell0.Law``, which needs no rates of change.
+    For each target the law of the least mean squared error + penalty · terms is taken. The penalty
+    is relative to the target's variance, and lower the less all terms together leave: where rates
+    of change are nearly exact, weak terms are found, too. It suits rates that were found by
+    differences, whose errors are no independent noise: a likelihood would explain them by further
+    terms. For measurements, use ``ell0.Law``, which needs no rates of change.
 
     Parameters
     ----------
-    price : float, default=1e-3
-        Price of a term, as a share of the mean square of each target; of no use with `terms`,
-        `lambda_` or `criterion`.
+    penalty : float, default=3e-3
+        Penalty of a term, as a share of the target's variance times √(ρ/σ): ρ is the standard
+        deviation of the residual of least squares with all terms, σ that of the target. Of no use
+        with `terms`, `lambda_` or `criterion`.
     terms : int, sequence of int or None, default=None
-        Number of terms, instead of a price: one for all targets, or one for each.
+        Number of terms, instead of a penalty: one for all targets, or one for each.
     lambda_ : float, sequence of float or None, default=None
-        Price of a term in units of the mean squared error: one for all targets, or one for each.
+        Penalty of a term in units of the mean squared error: one for all targets, or one for each.
     criterion : {"likelihood", "validation", "bic"} or None, default=None
-        What a law is judged by, instead of a price.
+        What a law is judged by, instead of a penalty.
     method : {"exact", "sampled", "stlsq", "lasso", "ols"}, default="exact"
         How terms are chosen.
     prior : float, default=0.1
@@ -70,7 +94,7 @@ class L0(BaseOptimizer):  # type: ignore[misc]
 
     def __init__(
         self,
-        price: float = 1e-3,
+        penalty: float = 3e-3,
         *,
         terms: int | Sequence[int] | None = None,
         lambda_: float | Sequence[float] | None = None,
@@ -83,7 +107,7 @@ class L0(BaseOptimizer):  # type: ignore[misc]
         unbias: bool = False,
     ) -> None:
         super().__init__(normalize_columns=normalize_columns, copy_X=copy_X, unbias=unbias)
-        self.price = price
+        self.penalty = penalty
         self.terms = terms
         self.lambda_ = lambda_
         self.criterion = criterion
@@ -115,7 +139,7 @@ class L0(BaseOptimizer):  # type: ignore[misc]
 
         settings = choice(self)
         if not (settings["terms"] or settings["lambda"] or settings["criterion"]):
-            settings["lambda"] = (self.price * np.mean(y**2, axis=0)).tolist()
+            settings["lambda"] = (self.penalty * _scale(x, y)).tolist()
         sizes = {key: settings.pop(key) for key in ("terms", "lambda")}
         if any(len(size) not in (0, 1, y.shape[1]) for size in sizes.values()):
             raise ValueError(f"there are {y.shape[1]} targets: give one size for each, or for all")

@@ -213,7 +213,7 @@ def test_copies_stand_on_one_side(words):
     rng = np.random.default_rng(5)
     rows = np.repeat(rng.normal(size=(120, 3)), 6, axis=0)
     labels = np.repeat(rng.integers(0, 2, 120), 6)
-    settings = {**SHORT, "hidden": 32, "epochs": 100, "lambda_": 0}
+    settings = {**SHORT, "hidden": 64, "epochs": 400, "lambda_": 0}
     found = ell0.network(rows, labels=labels, **settings)
     assert found.result["copies"] == 600 and found.result["measured_on"] == "test"
     assert found.network.score(rows, labels) > 0.8

@@ -72,7 +72,12 @@ def test_lorenz(lorenz, degree, bias, noise):
 
 def test_asking_for_it(lorenz):
     x, t = lorenz
-    for optimizer in (L0(terms=[2, 3, 2]), L0(lambda_=1.0), L0(lambda_=[1, 1, 1]), L0(price=1e-4)):
+    for optimizer in (
+        L0(terms=[2, 3, 2]),
+        L0(lambda_=1.0),
+        L0(lambda_=[1, 1, 1]),
+        L0(penalty=1e-2),
+    ):
         model = ps.SINDy(optimizer=optimizer).fit(x, t=t, feature_names=["x", "y", "z"])
         assert found(model) == LAW
     exact = x @ np.array([[-10, 10, 0], [28, -1, 0], [0, 0, -8 / 3]]).T
@@ -153,7 +158,7 @@ def test_sample_weights(line):
     "settings",
     [
         {"lambda_": -1},
-        {"price": -1},
+        {"penalty": -1},
         {"terms": 2, "lambda_": 1},
         {"terms": [2, 3]},
         {"prior": 0},
@@ -200,3 +205,26 @@ def test_clone_pickle_and_grid_search(lorenz):
     search = GridSearchCV(L0(), {"terms": [1, 3]}, cv=TimeSeriesSplit(3)).fit(theta, rates)
     assert search.best_params_ == {"terms": 3}
     assert model.set_params(optimizer__terms=2).optimizer.terms == 2
+
+
+def test_weak_terms_of_clean_data_are_found():
+    def rossler(_, x):
+        return [-x[1] - x[2], x[0] + 0.2 * x[1], 0.2 + x[2] * (x[0] - 5.7)]
+
+    t = np.arange(0, 50, 0.01)
+    x = solve_ivp(rossler, (0, t[-1]), [1, 1, 1], t_eval=t, rtol=1e-10, atol=1e-10).y.T
+    model = ps.SINDy(optimizer=L0()).fit(x, t=t)
+    names = model.get_feature_names()
+    terms = [[names[j] for j in np.flatnonzero(row)] for row in model.coefficients()]
+    assert terms == [["x1", "x2"], ["x0", "x1"], ["1", "x2", "x0 x2"]]
+    assert abs(model.coefficients()[2, 0] - 0.2) < 0.01
+
+
+def test_the_penalty_follows_the_scale_and_the_offset_of_the_target():
+    rng = np.random.default_rng(2)
+    x = np.column_stack([np.ones(400), rng.normal(size=(400, 4))])
+    y = x @ [0, 3, 0, 0.2, 0] + 0.05 * rng.normal(size=400)
+    for scale, offset in [(1, 0), (1e-6, 0), (1e6, 0), (1, 1e4)]:
+        found = L0().fit(x, scale * (y + offset)).coef_[0] / scale
+        np.testing.assert_allclose(found[1:], [3, 0, 0.2, 0], atol=0.02)
+        assert (found != 0).tolist() == [offset != 0, True, False, True, False]

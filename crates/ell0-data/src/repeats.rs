@@ -130,15 +130,14 @@ impl Watch {
         let states = self.0.iter_mut().zip(longest).enumerate();
         let found = states.filter_map(|(state, (watched, series))| {
             watched.end();
-            let noise = Differences::new(time, series, 8).typical();
-            watched.told(state, noise)
+            watched.told(state, || Differences::new(time, series, 8).typical())
         });
         found.collect()
     }
 }
 
 impl Watched {
-    fn told(&mut self, state: usize, noise: f64) -> Option<Repeats> {
+    fn told(&mut self, state: usize, noise: impl Fn() -> f64) -> Option<Repeats> {
         let few = self.rows < FEWEST || (self.rows as f64) < SHARE * self.of as f64;
         if few || self.steps.is_empty() {
             return None;
@@ -149,7 +148,7 @@ impl Watched {
         let every = self.every();
         // What rounding would make of equal neighbours is about as frequent as the smallest step.
         let near = self.steps.partition_point(|s| *s <= 1.5 * smallest);
-        let noisy = noise >= NOISY * smallest && self.beside > EXCESS * near;
+        let noisy = self.beside > EXCESS * near && noise() >= NOISY * smallest;
         (fine && (noisy || every.is_some())).then(|| Repeats {
             state,
             rows: self.rows,

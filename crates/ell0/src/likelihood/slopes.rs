@@ -91,9 +91,27 @@ fn add_products(sums: &mut [f64], of: impl Iterator<Item = usize>, block: &[f64]
     );
 }
 
+/// out = a·b, for square matrices of a size that the compiler knows.
+#[inline(always)]
+fn small<const N: usize>(a: &[f64], b: &[f64], out: &mut [f64]) {
+    let (a, b, out) = (&a[..N * N], &b[..N * N], &mut out[..N * N]);
+    for i in 0..N {
+        for j in 0..N {
+            out[i * N + j] = (0..N).map(|k| a[i * N + k] * b[k * N + j]).sum();
+        }
+    }
+}
+
 /// out = a·b, for square matrices: row by row, so that neighbours in memory are worked on together.
 #[inline(always)]
 fn product(a: &[f64], b: &[f64], n: usize, out: &mut [f64]) {
+    // Most laws are of few states, for which the loops would cost more than what they do.
+    match n {
+        1 => return small::<1>(a, b, out),
+        2 => return small::<2>(a, b, out),
+        3 => return small::<3>(a, b, out),
+        _ => {}
+    }
     for (own, out) in a.chunks_exact(n).zip(out.chunks_exact_mut(n)) {
         out.fill(0.0);
         for (factor, row) in own.iter().zip(b.chunks_exact(n)) {
@@ -106,9 +124,10 @@ fn product(a: &[f64], b: &[f64], n: usize, out: &mut [f64]) {
 /// out = I + h·k, for square matrices.
 #[inline(always)]
 fn one_plus(h: f64, k: &[f64], n: usize, out: &mut [f64]) {
-    for (at, (out, k)) in out.iter_mut().zip(k).enumerate() {
-        *out = f64::from(at.is_multiple_of(n + 1)) + h * k;
+    for (out, k) in out.iter_mut().zip(k) {
+        *out = h * k;
     }
+    out.iter_mut().step_by(n + 1).for_each(|out| *out += 1.0);
 }
 
 impl Summing<'_> {
@@ -168,8 +187,9 @@ impl Summing<'_> {
                 product(b, psi, n, four);
                 for (at, phi) in phi.iter_mut().enumerate() {
                     let sum = one[at] + 2.0 * (two[at] + three[at]) + four[at];
-                    *phi = f64::from(at.is_multiple_of(n + 1)) + h / 6.0 * sum;
+                    *phi = h / 6.0 * sum;
                 }
+                phi.iter_mut().step_by(n + 1).for_each(|phi| *phi += 1.0);
                 // Ψ = I + h/4 (Jₘ + J₁) + h²/8 J₁ Jₘ.
                 product(b, m, n, four);
                 one_plus(h * h / 8.0, four, n, psi);
