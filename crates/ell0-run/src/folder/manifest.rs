@@ -7,7 +7,7 @@ use std::{
 };
 
 use ell0::{
-    checkpoint::{LOCK, TEMPORARY},
+    checkpoint::{Checksum, LOCK, TEMPORARY},
     input,
 };
 use serde::{Deserialize, Serialize};
@@ -46,28 +46,21 @@ pub(crate) struct Manifest {
     files: BTreeMap<String, Option<Fingerprint>>,
 }
 
-/// By which a file is recognised: its length, and a hash of its bytes.
+/// By which a file is recognised: its length, and a checksum of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fingerprint {
     bytes: u64,
-    fnv1a: String,
-}
-
-/// How a hash begins.
-pub(super) const FNV: u64 = 0xcbf2_9ce4_8422_2325;
-
-/// FNV-1a, going on from a hash of what came before: the same on every machine.
-pub(super) fn fnv1a(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
-    let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    bytes.into_iter().fold(hash, step)
+    checksum: String,
 }
 
 impl Fingerprint {
     fn of(content: &[u8]) -> Self {
+        let mut sum = Checksum::new();
+        sum.bytes(content);
         Fingerprint {
             bytes: content.len() as u64,
-            fnv1a: format!("{:016x}", fnv1a(FNV, content.iter().copied())),
+            checksum: format!("{:016x}", sum.finish()),
         }
     }
 

@@ -222,6 +222,15 @@ pub(crate) fn parent_of(path: &Path) -> &Path {
     }
 }
 
+/// How a hash begins.
+const FNV: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// FNV-1a, going on from a hash of what came before: the same on every machine.
+fn fnv1a(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
+    let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.into_iter().fold(hash, step)
+}
+
 impl Folder {
     /// Begins the folder of a run of this kind, which has read `inputs`.
     pub fn new<'a>(
@@ -238,14 +247,14 @@ impl Folder {
             place: place.clone(),
             run,
             manifest: Manifest::new(run),
-            print: manifest::FNV,
+            print: FNV,
         })
     }
 
     /// Writes a file into the folder, or into one inside it.
     pub fn put(&mut self, name: &str, content: impl AsRef<[u8]>) -> Result<()> {
         let content = content.as_ref();
-        self.print = manifest::fnv1a(self.print, name.bytes().chain(content.iter().copied()));
+        self.print = fnv1a(self.print, name.bytes().chain(content.iter().copied()));
         self.write(name, content)
     }
 

@@ -3,13 +3,22 @@
 /// A running checksum, eight bytes at a time. Each step is one-to-one in the sum so far, so a change within any eight bytes is always found; several changes are missed
 /// once in 2⁶⁴. It is no defence against intent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Checksum(u64);
+pub struct Checksum(u64);
+
+impl Default for Checksum {
+    fn default() -> Self {
+        Checksum::new()
+    }
+}
 
 impl Checksum {
+    /// Of nothing so far.
+    #[must_use]
     pub fn new() -> Self {
         Checksum(0xcbf2_9ce4_8422_2325)
     }
 
+    /// Eight bytes as a number.
     #[inline]
     pub fn word(&mut self, word: u64) {
         // The rotation lets high bits reach low ones.
@@ -40,6 +49,8 @@ impl Checksum {
         self.word(rest.first().map_or(0, |last| u64::from(last.to_bits())));
     }
 
+    /// The sum.
+    #[must_use]
     pub fn finish(self) -> u64 {
         let mixed = (self.0 ^ self.0 >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed ^ mixed >> 29

@@ -4,6 +4,7 @@
 //! - [`write_whole`] and [`WholeFile`]: a file is written beside its place and renamed, so that a kill leaves the old one or the new one. [`WholeFolder`]: a folder likewise.
 //! - [`clear_leftovers`], [`discard_unfinished`]: what was not finished goes, by the next process or by this one.
 //! - [`Journal`]: rows that only grow, in blocks with a checksum each. A state that names how many rows it knows of finds exactly these again.
+//! - [`Checksum`]: whether a file is still what was written.
 //!
 //! ```
 //! use ell0::checkpoint::{Tensor, from_bytes, to_bytes, write_whole};
@@ -31,6 +32,7 @@ mod journal;
 mod unfinished;
 mod whole;
 
+pub use checksum::Checksum;
 pub use container::{Tensor, Tensors, format_of, from_bytes, to_bytes};
 pub use journal::Journal;
 pub use unfinished::{LOCK, TEMPORARY, Unplaced, WholeFolder, clear_leftovers, discard_unfinished};
