@@ -223,8 +223,7 @@ fn print(out: &mut screen::Out, run: &TrainingRun) -> anyhow::Result<()> {
         "± 95 %",
         "gap",
         "terms",
-        "steps",
-        "steps after training",
+        "episodes' steps",
         "seconds",
     ];
     let first = several.then_some("agent");
@@ -238,8 +237,7 @@ fn print(out: &mut screen::Out, run: &TrainingRun) -> anyhow::Result<()> {
             format!("{:.2}", row.return_ci95),
             or_dash(row.gap.map(|g| format!("{g:.1}"))),
             or_dash(terms(row)),
-            row.env_steps.to_string(),
-            row.refinement_steps.to_string(),
+            row.environment_steps.learning.to_string(),
             format!("{:.1}", row.seconds),
         ]));
     }

@@ -7,7 +7,7 @@ use std::{
 
 use ell0_control::{
     Error as ControlError,
-    agent::{EpisodeRecord, Saver, TrainConfig, Training},
+    agent::{EpisodeRecord, Refined, Saver, TrainConfig, Training},
     environment::Environment,
     evaluation::evaluate,
     published::LimitEnds,
@@ -102,11 +102,10 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Training from its checkpoint, or from the beginning if there is none; `compared` is the world where policies are compared.
+    /// Training from its checkpoint, or from the beginning if there is none.
     fn begin<'f>(
         &'f self,
         world: &dyn Environment,
-        compared: &dyn Environment,
         folder: Option<&'f Path>,
         observer: &'f dyn Observer,
     ) -> Result<(Training, Option<Files<'f>>)> {
@@ -123,7 +122,7 @@ impl<'a> Job<'a> {
                     "not a checkpoint of this run; delete it to train the seed anew".into()
                 })?;
             // The comparison may be what failed.
-            compare(&mut training, compared)?;
+            compare(&mut training)?;
             (training, saver)
         } else {
             let training = Training::new(config, world.copy())?;
@@ -159,17 +158,20 @@ impl<'a> Job<'a> {
             return Err(Error::Stopped { folder: None });
         }
         let (mut training, mut files) = match settings.as_published {
-            true => self.begin(&LimitEnds(world.copy()), world, folder, observer)?,
-            false => self.begin(world, world, folder, observer)?,
+            true => self.begin(&LimitEnds(world.copy()), folder, observer)?,
+            false => self.begin(world, folder, observer)?,
         };
         if let Some(metrics) = metrics {
             metrics.begin(&self.name, training.history().iter().map(|r| self.line(r)))?;
         }
-        self.learn(&mut training, files.as_mut(), world, metrics, observer)?;
+        self.learn(&mut training, files.as_mut(), metrics, observer)?;
         let tell = |note: &str| self.tell(observer, self.agent.training.episodes, note);
         let refining = Refining::new(settings, self.agent, self.seed, world, &tell);
-        let (actor, refinement_steps) = refining.run(training.actor())?;
+        let Refined { actor, steps } = refining.run(training.policy())?;
         let result = evaluate(world, &actor, &world.evaluation_starts())?;
+        let mut environment_steps = training.environment_steps();
+        environment_steps += steps;
+        environment_steps.evaluation += result.steps;
         if let Some(files) = &files {
             actor.save(
                 files
@@ -192,8 +194,7 @@ impl<'a> Job<'a> {
                 Some(shared) => Some(shared.text(5)),
                 None => law.as_ref().map(|m| m.text(5)),
             },
-            env_steps: training.history().last().map_or(0, |e| e.env_steps),
-            refinement_steps,
+            environment_steps,
             fine_tuned: settings.fine_tune && self.agent.tuned,
             seconds: match &files {
                 Some(files) => files.stopwatch.seconds(),
@@ -222,7 +223,6 @@ impl<'a> Job<'a> {
         &self,
         training: &mut Training,
         mut files: Option<&mut Files>,
-        world: &dyn Environment,
         metrics: Option<&Metrics<MetricLine>>,
         observer: &dyn Observer,
     ) -> Result<()> {
@@ -245,7 +245,7 @@ impl<'a> Job<'a> {
                     return Err(error.into());
                 }
             };
-            if let Err(error) = compare(training, world) {
+            if let Err(error) = compare(training) {
                 // What was learned does not depend on it.
                 if let Some(files) = files {
                     files.save(training)?;
@@ -280,15 +280,12 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Measures the policy where policies are compared, if its last episode is one of those after which that is done and it has not been.
-fn compare(training: &mut Training, world: &dyn Environment) -> Result<()> {
-    let Some(last) = training.history().last() else {
-        return Ok(());
-    };
-    let due = last.episode.is_multiple_of(EVALUATE_EVERY) || training.is_over();
-    if due && last.evaluation_return.is_none() {
-        let result = evaluate(world, &training.actor(), &world.evaluation_starts())?;
-        training.note_evaluation(result.mean);
+/// Measures the policy, if its last episode is one of those after which that is done and it has not been.
+fn compare(training: &mut Training) -> Result<()> {
+    let episode = training.history().len() as u64;
+    let due = episode.is_multiple_of(EVALUATE_EVERY) || training.is_over();
+    if due && !training.is_evaluated() {
+        training.evaluate()?;
     }
     Ok(())
 }
@@ -300,7 +297,7 @@ fn message(history: &[EpisodeRecord]) -> String {
     };
     let mut text = format!("return {:.1}", last.training_return);
     if let Some(evaluated) = history.iter().rev().find_map(|r| r.evaluation_return) {
-        text += &format!(", on the grid {evaluated:.1}");
+        text += &format!(", evaluated {evaluated:.1}");
     }
     if let Some(terms) = last.terms {
         text += &format!(", {terms} terms");

@@ -3,7 +3,7 @@
 use ell0::rng::Stream;
 use ell0_control::{
     agent::{
-        Actor, ExchangeConfig, FineTuneConfig, PruneConfig, Refined, SimplifyConfig, exchange,
+        Actor, EnvironmentSteps, ExchangeConfig, FineTuneConfig, PruneConfig, Refined, SimplifyConfig, exchange,
         fine_tune, prune, simplify,
     },
     environment::Environment,
@@ -20,7 +20,7 @@ pub(super) struct Refining<'a> {
     stream: Stream,
     /// Tells what is being done; an error if it is to stop.
     tell: &'a (dyn Fn(&str) -> Result<()> + Sync),
-    steps: u64,
+    steps: EnvironmentSteps,
 }
 
 impl<'a> Refining<'a> {
@@ -37,12 +37,12 @@ impl<'a> Refining<'a> {
             world,
             stream: Stream::new(seed).split("refine"),
             tell,
-            steps: 0,
+            steps: EnvironmentSteps::default(),
         }
     }
 
     /// The refined policy, and the steps of the environment that it took.
-    pub fn run(mut self, mut actor: Actor) -> Result<(Actor, u64)> {
+    pub fn run(mut self, mut actor: Actor) -> Result<Refined> {
         let most = self.agent.training.terms;
         // What the price did not bring about in time.
         let usual = PruneConfig {
@@ -54,7 +54,10 @@ impl<'a> Refining<'a> {
         } else if self.settings.prune {
             actor = self.dropped(actor, &usual)?;
         }
-        Ok((actor, self.steps))
+        Ok(Refined {
+            actor,
+            steps: self.steps,
+        })
     }
 
     /// What a term is worth shows when all are tuned: of a single law, one goes after the other, the rest tuned in between. Several laws have too many coefficients for that, and too many terms that could be exchanged.
@@ -149,7 +152,7 @@ impl<'a> Refining<'a> {
         let refined = work(self, &|| (self.tell)(what).is_ok())?;
         // What was stopped is not finished.
         (self.tell)(what)?;
-        self.steps += refined.env_steps;
+        self.steps += refined.steps;
         Ok(refined.actor)
     }
 }

@@ -1,0 +1,123 @@
+//! Which of the policies that were evaluated during training is kept, and when the penalty gives way.
+//!
+//! Training does not end where it is best: a penalty that is too high for the moment, or critics that go astray, may cost what was learned. So the policies that were evaluated are remembered, those that another one does not
+//! surpass with as few terms, all by their returns from the same starts: differences between two of them are measured much more exactly than either return.
+
+use serde::{Deserialize, Serialize};
+
+/// A policy that was evaluated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Candidate {
+    /// The episode after which it was evaluated.
+    pub episode: u64,
+    /// How much of it is penalised: the fewer the better.
+    pub size: u64,
+    /// The return from each start.
+    pub returns: Vec<f64>,
+    /// What it is made of; kept apart from the rest in checkpoints.
+    #[serde(skip)]
+    pub parameters: Vec<f32>,
+}
+
+impl Candidate {
+    fn mean(&self) -> f64 {
+        self.returns.iter().sum::<f64>() / self.returns.len().max(1) as f64
+    }
+
+    /// The standard error of the difference between the mean returns of two, from the same starts.
+    fn error_beside(&self, other: &Candidate) -> f64 {
+        let n = self.returns.len() as f64;
+        let difference = self.mean() - other.mean();
+        let pairs = self.returns.iter().zip(&other.returns);
+        let squares: f64 = pairs.map(|(a, b)| (a - b - difference).powi(2)).sum();
+        (squares / (n - 1.0).max(1.0) / n.max(1.0)).sqrt()
+    }
+}
+
+/// What a unit of size must be worth to stay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Worth {
+    /// A share of the size of the best mean return.
+    Relative(f64),
+    /// So much return.
+    Absolute(f64),
+}
+
+/// Standard errors by which the penalised return must fall behind the best before the penalty gives way.
+const CLEARLY: f64 = 2.0;
+
+/// What the penalty is multiplied by at each evaluation while the return is behind, and when it is not.
+const EASED: f64 = 0.3;
+const RESTORED: f64 = 2.0;
+
+/// The policies that are remembered, and how far the penalty has given way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Selection {
+    /// By size, the smallest first; the return rises with it.
+    pub candidates: Vec<Candidate>,
+    /// Factor of the penalty.
+    pub easing: f64,
+    /// Whether the policy was behind the best when it was evaluated last.
+    pub behind: bool,
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        Selection {
+            candidates: Vec::new(),
+            easing: 1.0,
+            behind: false,
+        }
+    }
+}
+
+impl Selection {
+    /// Remembers a policy unless another is as good and no larger, and lets the penalty give way while it is clearly worse than the one that would be chosen.
+    pub fn offer(&mut self, candidate: Candidate, worth: Worth) {
+        self.behind = self.chosen(worth).is_some_and(|best| {
+            let lost = self.penalised(best, worth) - self.penalised(&candidate, worth);
+            lost > CLEARLY * best.error_beside(&candidate)
+        });
+        self.easing = match self.behind {
+            true => self.easing * EASED,
+            false => (self.easing * RESTORED).min(1.0),
+        };
+        let surpasses =
+            |a: &Candidate, b: &Candidate| a.size <= b.size && a.mean() >= b.mean();
+        if self.candidates.iter().any(|c| surpasses(c, &candidate)) {
+            return;
+        }
+        self.candidates.retain(|c| !surpasses(&candidate, c));
+        let at = self.candidates.partition_point(|c| c.size < candidate.size);
+        self.candidates.insert(at, candidate);
+        // What nobody would choose any more, whatever comes: it has the larger size and the lower penalised return.
+        if let Some(chosen) = self.chosen(worth).map(|c| (c.episode, c.size)) {
+            self.candidates
+                .retain(|c| c.size >= chosen.1 || c.episode == chosen.0);
+        }
+    }
+
+    /// The smallest of those whose penalised return is within a standard error of the best.
+    pub fn chosen(&self, worth: Worth) -> Option<&Candidate> {
+        let value = |c: &&Candidate| self.penalised(c, worth);
+        let best = self
+            .candidates
+            .iter()
+            .max_by(|a, b| value(a).total_cmp(&value(b)))?;
+        let as_good = |c: &&Candidate| value(&best) - value(c) <= best.error_beside(c);
+        self.candidates.iter().find(as_good)
+    }
+
+    fn penalised(&self, candidate: &Candidate, worth: Worth) -> f64 {
+        let unit = match worth {
+            Worth::Absolute(unit) => unit,
+            Worth::Relative(share) => {
+                let means = self.candidates.iter().map(Candidate::mean);
+                share * means.max_by(f64::total_cmp).map_or(0.0, f64::abs)
+            }
+        };
+        candidate.mean() - unit * candidate.size as f64
+    }
+}
