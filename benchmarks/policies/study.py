@@ -71,14 +71,14 @@ def both(world, settings, kind, seed):
     begin = time.perf_counter()
     training = ell0.train(world, seed=seed, progress=False, **settings)
     row, policy = training.results[0], training.policy
-    tell(world, seed, "ell0", row["env_steps"], ell0.evaluate(world, policy), begin)
-    print(f"    {row['terms']} terms, {row['refinement_steps']} steps after training")
+    tell(world, seed, "ell0", row["environment_steps"]["learning"], ell0.evaluate(world, policy), begin)
+    print(f"    {row['terms']} terms, steps: {row['environment_steps']}")
     print("    " + policy.equation.replace("\n", "\n    "), flush=True)
     env = gymnasium.make(world)
     begin = time.perf_counter()
     model = TD3("MlpPolicy", env, seed=seed, action_noise=noise(kind, env.action_space.shape[0]))
-    model.learn(row["env_steps"])
-    tell(world, seed, "SB3 TD3", row["env_steps"], ell0.evaluate(world, model), begin)
+    model.learn(row["environment_steps"]["learning"])
+    tell(world, seed, "SB3 TD3", row["environment_steps"]["learning"], ell0.evaluate(world, model), begin)
 
 
 def tell(world, seed, who, steps, found, begin):

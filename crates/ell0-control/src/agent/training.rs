@@ -5,7 +5,7 @@ use ell0::{gates::Penalty, rng::Stream};
 use super::{
     Actor, ActorPass, Algorithm, EnvironmentSteps, EpisodeRecord, PenaltyKind, Price, TrainConfig,
     exploring::Exploring,
-    selection::{Candidate, Selection, Worth},
+    selection::{Candidate, Selection},
 };
 use crate::{
     environment::{Environment, Space, Start, check},

@@ -122,7 +122,8 @@ impl<'a> Job<'a> {
                     "not a checkpoint of this run; delete it to train the seed anew".into()
                 })?;
             // The comparison may be what failed.
-            compare(&mut training)?;
+            let last_one = training.is_over();
+            compare(&mut training, last_one)?;
             (training, saver)
         } else {
             let training = Training::new(config, world.copy())?;
@@ -140,7 +141,7 @@ impl<'a> Job<'a> {
         Ok((training, Some(files)))
     }
 
-    /// Trains, or goes on; then drops what does nothing, tunes if that is wanted, and measures.
+    /// Trains, or goes on; then drops what does nothing, tunes if that is wanted, and measures. None if nobody wants it any more before it has begun.
     pub fn run(
         &self,
         settings: &TrainSettings,
@@ -148,7 +149,7 @@ impl<'a> Job<'a> {
         folder: Option<&Path>,
         metrics: Option<&Metrics<MetricLine>>,
         observer: &dyn Observer,
-    ) -> Result<Finished> {
+    ) -> Result<Option<Finished>> {
         let began = observer.now();
         let start = Event::Began {
             task: &self.name,
@@ -165,6 +166,9 @@ impl<'a> Job<'a> {
             metrics.begin(&self.name, training.history().iter().map(|r| self.line(r)))?;
         }
         self.learn(&mut training, files.as_mut(), metrics, observer)?;
+        if training.history().is_empty() {
+            return Ok(None);
+        }
         let tell = |note: &str| self.tell(observer, self.agent.training.episodes, note);
         let refining = Refining::new(settings, self.agent, self.seed, world, &tell);
         let Refined { actor, steps } = refining.run(training.policy())?;
@@ -207,7 +211,7 @@ impl<'a> Job<'a> {
             task: &self.name,
             note: &note,
         });
-        Ok(Finished {
+        Ok(Some(Finished {
             row,
             metrics: training.history().iter().map(|r| self.line(r)).collect(),
             policy: TrainedPolicy {
@@ -215,10 +219,10 @@ impl<'a> Job<'a> {
                 actor,
                 law,
             },
-        })
+        }))
     }
 
-    /// All episodes that are left.
+    /// All episodes that are left, or as many as somebody wants.
     fn learn(
         &self,
         training: &mut Training,
@@ -228,6 +232,9 @@ impl<'a> Job<'a> {
     ) -> Result<()> {
         let mut saved = observer.now();
         while !training.is_over() {
+            if observer.has_enough() && training.is_evaluated() {
+                break;
+            }
             let record = match training.episode() {
                 Ok(record) => record,
                 Err(error) => {
@@ -245,7 +252,8 @@ impl<'a> Job<'a> {
                     return Err(error.into());
                 }
             };
-            if let Err(error) = compare(training) {
+            let last_one = training.is_over() || observer.has_enough();
+            if let Err(error) = compare(training, last_one) {
                 // What was learned does not depend on it.
                 if let Some(files) = files {
                     files.save(training)?;
@@ -269,7 +277,7 @@ impl<'a> Job<'a> {
                 now < saved || now - saved > SAVE_EVERY
             };
             if let Some(files) = files.as_deref_mut()
-                && (due || training.is_over() || told.is_err())
+                && (due || last_one || told.is_err())
             {
                 files.save(training)?;
                 saved = observer.now();
@@ -280,10 +288,10 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Measures the policy, if its last episode is one of those after which that is done and it has not been.
-fn compare(training: &mut Training) -> Result<()> {
+/// Measures the policy, if its last episode is one of those after which that is done, or the last one, and it has not been.
+fn compare(training: &mut Training, last_one: bool) -> Result<()> {
     let episode = training.history().len() as u64;
-    let due = episode.is_multiple_of(EVALUATE_EVERY) || training.is_over();
+    let due = episode.is_multiple_of(EVALUATE_EVERY) || last_one;
     if due && !training.is_evaluated() {
         training.evaluate()?;
     }

@@ -26,6 +26,7 @@ use crate::error::Result;
 /// | `penalty` | l0 | what is paid for: open gates, or the sizes of coefficients |
 /// | `terms` | none | number of terms of each action |
 /// | `fine_tune`, `exchange` | no | what is done after training |
+/// | `optimum` | no | whether policies are compared with optimal control where that is known |
 /// | `reference` | no | the settings of the published code, and what it gets wrong |
 /// | `finer` | none | other settings of [`TrainConfig`] by their names, as `hold` or `agent.discount` |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,6 +45,7 @@ pub struct TrainPlan {
     pub terms: Option<usize>,
     pub fine_tune: bool,
     pub exchange: bool,
+    pub optimum: bool,
     pub reference: bool,
     pub finer: BTreeMap<String, Value>,
 }
@@ -63,6 +65,7 @@ impl Default for TrainPlan {
             terms: None,
             fine_tune: false,
             exchange: false,
+            optimum: false,
             reference: false,
             finer: BTreeMap::new(),
         }
@@ -129,6 +132,7 @@ impl TrainPlan {
             prune: !self.reference,
             fine_tune: self.fine_tune,
             exchange: self.exchange,
+            optimum: self.optimum,
             as_published: self.reference,
             agents,
             ..TrainSettings::default()
