@@ -184,13 +184,13 @@ impl TrainConfig {
         }
     }
 
-    /// How much of a policy is penalised: its terms, or those beyond twice the wanted number, which steering leaves. Networks shrink as they are trained: the later, the smaller.
+    /// How much of a policy is penalised: its terms, or those beyond the wanted number. Networks shrink as they are trained: the later, the smaller.
     pub(super) fn size(&self, actor: &Actor, episode: u64) -> u64 {
         let Some(terms) = actor.terms_of_laws() else {
             return MOST.saturating_sub(episode);
         };
-        let left = self.terms.map_or(0, |wanted| 2 * wanted);
-        terms.iter().map(|t| t.saturating_sub(left) as u64).sum()
+        let wanted = self.terms.unwrap_or(0);
+        terms.iter().map(|t| t.saturating_sub(wanted) as u64).sum()
     }
 
     pub(super) fn check(&self) -> Result<()> {

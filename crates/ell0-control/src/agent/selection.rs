@@ -44,8 +44,10 @@ pub(super) enum Worth {
     Absolute(f64),
 }
 
-/// Standard errors by which the penalised return must fall behind the best before the penalty gives way.
-const CLEARLY: f64 = 2.0;
+/// The penalty gives way where the penalised return is behind the best by more than so many standard errors of their difference, which is what the choice of the starts explains, and by more than this share of the best mean
+/// return, within which it goes up and down by itself from evaluation to evaluation.
+const STANDARD_ERRORS: f64 = 2.0;
+const FLUCTUATION: f64 = 0.1;
 
 /// What the penalty is multiplied by at each evaluation while the return is behind, and when it is not.
 const EASED: f64 = 0.3;
@@ -78,7 +80,8 @@ impl Selection {
     pub fn offer(&mut self, candidate: Candidate, worth: Worth) {
         self.behind = self.chosen(worth).is_some_and(|best| {
             let lost = self.penalised(best, worth) - self.penalised(&candidate, worth);
-            lost > CLEARLY * best.error_beside(&candidate)
+            let explained = STANDARD_ERRORS * best.error_beside(&candidate);
+            lost > explained.max(FLUCTUATION * self.best_mean().abs())
         });
         self.easing = match self.behind {
             true => self.easing * EASED,
@@ -113,11 +116,13 @@ impl Selection {
     fn penalised(&self, candidate: &Candidate, worth: Worth) -> f64 {
         let unit = match worth {
             Worth::Absolute(unit) => unit,
-            Worth::Relative(share) => {
-                let means = self.candidates.iter().map(Candidate::mean);
-                share * means.max_by(f64::total_cmp).map_or(0.0, f64::abs)
-            }
+            Worth::Relative(share) => share * self.best_mean().abs(),
         };
         candidate.mean() - unit * candidate.size as f64
+    }
+
+    fn best_mean(&self) -> f64 {
+        let means = self.candidates.iter().map(Candidate::mean);
+        means.max_by(f64::total_cmp).unwrap_or(0.0)
     }
 }
