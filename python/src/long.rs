@@ -161,11 +161,7 @@ fn listen(from: &Mutex<Receiver<Heard>>) -> Option<Vec<Heard>> {
 }
 
 /// Tells what happened; whether the work is to go on.
-fn tell(
-    py: Python,
-    progress: Option<&Py<PyAny>>,
-    heard: &Option<Vec<Heard>>,
-) -> PyResult<bool> {
+fn tell(py: Python, progress: Option<&Py<PyAny>>, heard: &Option<Vec<Heard>>) -> PyResult<bool> {
     py.check_signals()?;
     let Some(progress) = progress else {
         return Ok(true);

@@ -8,7 +8,6 @@ use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser},
 };
-use indicatif::HumanCount;
 use ell0_control::{
     agent::{ActorKind, AlgorithmConfig, EnvironmentSteps, PenaltyKind},
     environment::make,
@@ -16,6 +15,7 @@ use ell0_control::{
 use ell0_run::{
     AgentResult, AgentSettings, Error, Site, TrainPlan, TrainSettings, TrainingRun, file_word,
 };
+use indicatif::HumanCount;
 
 use crate::{
     options::{command_line, in_runs},

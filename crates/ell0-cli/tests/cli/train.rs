@@ -137,10 +137,17 @@ fn a_finished_run_goes_on_to_more_episodes() {
     let desk = Desk::new();
     let settings = "random_episodes=3 updates_after=5 lambda_from=8 lambda_full=12";
     let settings = settings.replace(' ', " --set ");
-    let base = format!("train --env pendulum(limit=20) --policy polynomial(1) --updates 3 --set {settings}");
+    let base = format!(
+        "train --env pendulum(limit=20) --policy polynomial(1) --updates 3 --set {settings}"
+    );
     desk.does(&format!("{base} --episodes 30 --out long"));
-    let short = desk.ell0(&format!("{base} --episodes 20 --out short")).out();
-    assert!(short.contains("steps of the environment: 400 learning, "), "{short}");
+    let short = desk
+        .ell0(&format!("{base} --episodes 20 --out short"))
+        .out();
+    assert!(
+        short.contains("steps of the environment: 400 learning, "),
+        "{short}"
+    );
     let fewer = desk.ell0("train --resume --out short --episodes 10");
     fewer.fails(1, "--episodes 10 is not allowed: the run has 20");
     desk.does("train --resume --out short --episodes 30");
@@ -150,9 +157,13 @@ fn a_finished_run_goes_on_to_more_episodes() {
         "policies/seed0.json",
         "checkpoints/seed0.safetensors",
     ] {
-        assert!(desk.bytes(&format!("short/{file}")) == desk.bytes(&format!("long/{file}")), "{file}");
+        assert!(
+            desk.bytes(&format!("short/{file}")) == desk.bytes(&format!("long/{file}")),
+            "{file}"
+        );
     }
-    let steps = |folder: &str| desk.json(&format!("{folder}/results.json"))[0]["environment_steps"].clone();
+    let steps =
+        |folder: &str| desk.json(&format!("{folder}/results.json"))[0]["environment_steps"].clone();
     assert_eq!(steps("short"), steps("long"));
     // There is nothing to compare with unless it is wanted.
     assert!(desk.json("long/results.json")[0]["gap"].is_null());
@@ -226,7 +237,8 @@ fn the_tutorial_compares_four_agents() {
         .shows(shown);
     let rows = desk.json("run/results.json");
     assert_eq!(list(&rows).len(), 4);
-    let columns = "policy seed return_mean return_ci95 gap terms equation environment_steps seconds";
+    let columns =
+        "policy seed return_mean return_ci95 gap terms equation environment_steps seconds";
     for name in columns.split(' ') {
         assert!(!rows[1][name].is_null(), "{name}");
     }

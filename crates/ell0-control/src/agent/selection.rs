@@ -87,8 +87,7 @@ impl Selection {
             true => self.easing * EASED,
             false => (self.easing * RESTORED).min(1.0),
         };
-        let surpasses =
-            |a: &Candidate, b: &Candidate| a.size <= b.size && a.mean() >= b.mean();
+        let surpasses = |a: &Candidate, b: &Candidate| a.size <= b.size && a.mean() >= b.mean();
         if self.candidates.iter().any(|c| surpasses(c, &candidate)) {
             return;
         }

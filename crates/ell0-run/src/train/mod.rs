@@ -304,7 +304,9 @@ impl TrainSettings {
         })?;
         let mut run = TrainingRun::new(self.clone(), done.into_iter().flatten().collect());
         let optimum = match self.optimum {
-            true => self.best_possible(world, observer).map_err(|e| at(e, folder))?,
+            true => self
+                .best_possible(world, observer)
+                .map_err(|e| at(e, folder))?,
             false => None,
         };
         for row in run.results.iter_mut().flatten() {
@@ -320,7 +322,11 @@ impl TrainSettings {
     }
 
     /// The mean return of optimal control where policies are compared, if it is known and takes seconds.
-    fn best_possible(&self, world: &dyn Environment, observer: &dyn Observer) -> Result<Option<f64>> {
+    fn best_possible(
+        &self,
+        world: &dyn Environment,
+        observer: &dyn Observer,
+    ) -> Result<Option<f64>> {
         let Some(limit) = world.time_limit().filter(|l| *l <= LONGEST_OPTIMUM) else {
             return Ok(None);
         };

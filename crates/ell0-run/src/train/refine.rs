@@ -3,8 +3,8 @@
 use ell0::rng::Stream;
 use ell0_control::{
     agent::{
-        Actor, EnvironmentSteps, ExchangeConfig, FineTuneConfig, PruneConfig, Refined, SimplifyConfig, exchange,
-        fine_tune, prune, simplify,
+        Actor, EnvironmentSteps, ExchangeConfig, FineTuneConfig, PruneConfig, Refined,
+        SimplifyConfig, exchange, fine_tune, prune, simplify,
     },
     environment::Environment,
 };

@@ -2,7 +2,8 @@
 
 use ell0::{
     network::{
-        Activation, Architecture, Dense, Draw, Gating, Init, Loss, Mlp, MlpConfig, Noise as GateNoise, Pass,
+        Activation, Architecture, Dense, Draw, Gating, Init, Loss, Mlp, MlpConfig,
+        Noise as GateNoise, Pass,
     },
     rng::{Generator, Stream},
     training::Group,

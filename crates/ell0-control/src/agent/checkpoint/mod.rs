@@ -26,7 +26,9 @@ use ell0::{
 use serde::{Deserialize, Serialize};
 
 use self::episodes::{Episodes, Lines};
-use super::{Actor, EnvironmentSteps, EpisodeRecord, Memory, TrainConfig, Training, selection::Selection};
+use super::{
+    Actor, EnvironmentSteps, EpisodeRecord, Memory, TrainConfig, Training, selection::Selection,
+};
 use crate::{
     environment::{Environment, Space, Tied},
     error::{Error, Result},

@@ -134,8 +134,5 @@ pub fn exchange(
             _ => break,
         }
     }
-    Ok(Refined {
-        actor: best,
-        steps,
-    })
+    Ok(Refined { actor: best, steps })
 }

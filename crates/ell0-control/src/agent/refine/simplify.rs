@@ -123,10 +123,7 @@ pub fn simplify(
             None => settled.push(at),
         }
     }
-    Ok(Refined {
-        actor: best,
-        steps,
-    })
+    Ok(Refined { actor: best, steps })
 }
 
 /// The open term of the highest degree, above 1, that is not settled.

@@ -6,7 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Refined, untouched};
 use crate::{
-    agent::{Actor, EnvironmentSteps}, analysis::Pulse, environment::Environment, error::Result, evaluation::evaluate,
+    agent::{Actor, EnvironmentSteps},
+    analysis::Pulse,
+    environment::Environment,
+    error::Result,
+    evaluation::evaluate,
 };
 
 /// How coefficients are tuned.
