@@ -1,7 +1,6 @@
 //! Which of the policies that were evaluated during training is kept, and when the penalty gives way.
 //!
-//! Training does not end where it is best: a penalty that is too high for the moment, or critics that go astray, may cost what was learned. So the policies that were evaluated are remembered, those that another one does not
-//! surpass with as few terms, all by their returns from the same starts: differences between two of them are measured much more exactly than either return.
+//! Training does not end where it is best: a penalty that is too high for the moment, or critics that go astray, may cost what was learned. So the best that were evaluated are remembered, by their returns from the same starts: differences between two of them are measured much more exactly than either return.
 
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +48,9 @@ pub(super) enum Worth {
 const STANDARD_ERRORS: f64 = 2.0;
 const FLUCTUATION: f64 = 0.1;
 
+/// Policies that are remembered: what is left of each when it must lose terms shows only then.
+const KEPT: usize = 3;
+
 /// What the penalty is multiplied by at each evaluation while the return is behind, and when it is not.
 const EASED: f64 = 0.3;
 const RESTORED: f64 = 2.0;
@@ -57,7 +59,7 @@ const RESTORED: f64 = 2.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Selection {
-    /// By size, the smallest first; the return rises with it.
+    /// The best, and the one that would be chosen, in the order of their episodes.
     pub candidates: Vec<Candidate>,
     /// Factor of the penalty.
     pub easing: f64,
@@ -76,7 +78,7 @@ impl Default for Selection {
 }
 
 impl Selection {
-    /// Remembers a policy unless another is as good and no larger, and lets the penalty give way while it is clearly worse than the one that would be chosen.
+    /// Remembers a policy if it is one of the best, and lets the penalty give way while it is clearly worse than the one that would be chosen.
     pub fn offer(&mut self, candidate: Candidate, worth: Worth) {
         self.behind = self.chosen(worth).is_some_and(|best| {
             let lost = self.penalised(best, worth) - self.penalised(&candidate, worth);
@@ -87,18 +89,29 @@ impl Selection {
             true => self.easing * EASED,
             false => (self.easing * RESTORED).min(1.0),
         };
-        let surpasses = |a: &Candidate, b: &Candidate| a.size <= b.size && a.mean() >= b.mean();
-        if self.candidates.iter().any(|c| surpasses(c, &candidate)) {
-            return;
-        }
-        self.candidates.retain(|c| !surpasses(&candidate, c));
-        let at = self.candidates.partition_point(|c| c.size < candidate.size);
-        self.candidates.insert(at, candidate);
-        // What nobody would choose any more, whatever comes: it has the larger size and the lower penalised return.
-        if let Some(chosen) = self.chosen(worth).map(|c| (c.episode, c.size)) {
-            self.candidates
-                .retain(|c| c.size >= chosen.1 || c.episode == chosen.0);
-        }
+        self.candidates.push(candidate);
+        // The chosen one is not always among the best: it may be smaller.
+        let chosen = self.chosen(worth).map(|c| c.episode);
+        let best = |c: &Candidate| (self.penalised(c, worth), c.episode);
+        let mut order: Vec<(f64, u64)> = self.candidates.iter().map(best).collect();
+        // Of those that are worth the same, the later ones.
+        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+        order.truncate(KEPT);
+        let kept: Vec<u64> = order.into_iter().map(|o| o.1).chain(chosen).collect();
+        self.candidates.retain(|c| kept.contains(&c.episode));
+    }
+
+    /// Others that were nearly as good as the one that is chosen.
+    pub fn runners_up(&self, worth: Worth) -> Vec<&Candidate> {
+        let Some(chosen) = self.chosen(worth) else {
+            return Vec::new();
+        };
+        let near = FLUCTUATION * self.best_mean().abs();
+        let least = self.penalised(chosen, worth) - near;
+        let others = self.candidates.iter();
+        others
+            .filter(|c| c.episode != chosen.episode && self.penalised(c, worth) >= least)
+            .collect()
     }
 
     /// The smallest of those whose penalised return is within a standard error of the best.
@@ -109,7 +122,8 @@ impl Selection {
             .iter()
             .max_by(|a, b| value(a).total_cmp(&value(b)))?;
         let as_good = |c: &&Candidate| value(&best) - value(c) <= best.error_beside(c);
-        self.candidates.iter().find(as_good)
+        let as_good = self.candidates.iter().filter(as_good);
+        as_good.min_by(|a, b| (a.size.cmp(&b.size)).then(value(b).total_cmp(&value(a))))
     }
 
     fn penalised(&self, candidate: &Candidate, worth: Worth) -> f64 {

@@ -145,6 +145,23 @@ impl Training {
         actor
     }
 
+    /// Policies that were nearly as good as [`policy`](Self::policy), where a number of terms is wanted: which of them is best when terms must go shows when they have gone.
+    #[must_use]
+    pub fn runners_up(&self) -> Vec<Actor> {
+        if self.config.terms.is_none() {
+            return Vec::new();
+        }
+        let others = self.selection.runners_up(self.config.worth());
+        let actor = |candidate: &Candidate| {
+            let mut actor = self.agent.actor();
+            actor
+                .parameters_mut()
+                .copy_from_slice(&candidate.parameters);
+            actor
+        };
+        others.into_iter().map(actor).collect()
+    }
+
     /// Measures the present policy and writes its mean return into the last record. It may become the best; if it is clearly worse than the best, the penalty gives way until it is not. The starts are not those that finished
     /// policies are compared on, unless neither is wanted.
     pub fn evaluate(&mut self) -> Result<f64> {

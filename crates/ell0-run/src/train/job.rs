@@ -171,7 +171,7 @@ impl<'a> Job<'a> {
         }
         let tell = |note: &str| self.tell(observer, self.agent.training.episodes, note);
         let refining = Refining::new(settings, self.agent, self.seed, world, &tell);
-        let Refined { actor, steps } = refining.run(training.policy())?;
+        let Refined { actor, steps } = refining.run(training.policy(), training.runners_up())?;
         let result = evaluate(world, &actor, &world.evaluation_starts())?;
         let mut environment_steps = training.environment_steps();
         environment_steps += steps;
