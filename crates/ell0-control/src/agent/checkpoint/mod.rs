@@ -278,7 +278,7 @@ impl Actor {
 }
 
 impl Training {
-    /// Goes on with the training under a stem. The settings and the world must be those that it began with.
+    /// Goes on with the training under a stem. The settings and the world must be those that it began with; only the number of episodes may be another.
     pub fn resume(
         stem: impl AsRef<Path>,
         config: TrainConfig,
@@ -289,7 +289,11 @@ impl Training {
         let bytes =
             input::read(&state, input::MOST_BINARY).map_err(|e| failed("read", &state, e))?;
         let (header, tensors) = from_bytes::<Header>(TRAINING_FORMAT, VERSION, &bytes, &state)?;
-        if header.config != config {
+        let begun_with = TrainConfig {
+            episodes: config.episodes,
+            ..header.config
+        };
+        if begun_with != config {
             return Err(wrong(&state, "it was begun with other settings"));
         }
         let mut training = Training::new(config, world)?;
