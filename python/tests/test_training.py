@@ -183,9 +183,10 @@ def test_a_progress_function_ends_a_training_early(tmp_path):
         assert training.results[0]["return_mean"] < 0 and training.policy.equation
     assert ell0.Training.load(tmp_path).results == training.results
     longer = ell0.train(
-        PENDULUM, folder=tmp_path, resume=True, progress=lambda kind, task, number, note: (
-            not (kind == "reached" and number > done)
-        )
+        PENDULUM,
+        folder=tmp_path,
+        resume=True,
+        progress=lambda kind, task, number, note: not (kind == "reached" and number > done),
     )
     assert done < len(longer.episodes) < 5000
 
