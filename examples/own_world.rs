@@ -61,7 +61,7 @@ pub fn run(folder: &Path) -> ell0_run::Result<()> {
     };
     let stopped = settings.run_in(&world, Some(&site), &stop);
     println!("{}", stopped.expect_err("it was stopped in the middle"));
-    let resumed = TrainSettings::resume_in(&world, &site, &Silent)?;
+    let resumed = TrainSettings::resume_in(&world, &site, None, &Silent)?;
     assert_eq!(resumed, whole, "the same bits as without a stop");
 
     let policy = &resumed.policies[0].actor;

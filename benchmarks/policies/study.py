@@ -1,8 +1,8 @@
 """Sparse laws beside Stable-Baselines3's TD3, in worlds of Gymnasium, after the same number of steps.
 
-    python benchmarks/policies/study.py [--only mountain] [--seeds 3]
+    python benchmarks/policies/study.py [--only mountain] [--seed 200] [--seeds 16] [--ours]
 
-needs ell0, gymnasium[mujoco] and stable-baselines3. Both are measured from the same 50 starts by `ell0.evaluate`. Settings were chosen with seeds 100 and 101; seeds 0, 1, … are reported.
+needs ell0, gymnasium[mujoco] and, without --ours, stable-baselines3. Both are measured from the same 50 starts by `ell0.evaluate`. Settings were chosen with seeds 0 to 7 and 100 to 107; others are reported.
 """
 
 import argparse
@@ -10,19 +10,17 @@ import time
 
 import gymnasium
 import numpy as np
-import torch
-from stable_baselines3 import TD3
-from stable_baselines3.common.noise import NormalActionNoise, OrnsteinUhlenbeckActionNoise
 
 import ell0
 
 
-def noise(kind, size):
-    mean, deviation = np.zeros(size), np.full(size, 0.5 if kind is OrnsteinUhlenbeckActionNoise else 0.1)
-    return kind(mean, deviation)
+def noise(kind, deviation, size):
+    import stable_baselines3.common.noise as noises
+
+    return getattr(noises, kind)(np.zeros(size), np.full(size, deviation))
 
 
-#: For each world: ell0's settings, and the exploration of Stable-Baselines3 (that of its zoo for the mountain car; everything else is its default).
+#: For each environment: ell0's settings, and the exploration of Stable-Baselines3 (that of its zoo for the mountain car; everything else is its default).
 WORLDS = {
     "mountain": (
         "MountainCarContinuous-v0",
@@ -30,14 +28,13 @@ WORLDS = {
             "policy": "polynomial(3)",
             "episodes": 100,
             "updates": 500,
-            "lambda_": 0.003,
             "terms": 2,
             # Random pushes of one step each never reach the goal.
             "settings": {"hold": 50, "exploration": 0.5},
             "observation_names": ["position", "velocity"],
             "action_names": ["force"],
         },
-        OrnsteinUhlenbeckActionNoise,
+        ("OrnsteinUhlenbeckActionNoise", 0.5),
     ),
     "reacher": (
         "Reacher-v5",
@@ -50,7 +47,7 @@ WORLDS = {
             "observation_names": ["c1", "c2", "s1", "s2", "tx", "ty", "w1", "w2", "ex", "ey"],
             "action_names": ["a1", "a2"],
         },
-        NormalActionNoise,
+        ("NormalActionNoise", 0.1),
     ),
 }
 
@@ -58,27 +55,39 @@ WORLDS = {
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=WORLDS)
+    parser.add_argument("--seed", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--ours", action="store_true", help="ell0 alone")
     options = parser.parse_args()
-    torch.set_num_threads(1)
-    for name, (world, settings, kind) in WORLDS.items():
+    for name, (world, settings, exploration) in WORLDS.items():
         if options.only in (None, name):
-            for seed in range(options.seeds):
-                both(world, settings, kind, seed)
+            for seed in range(options.seed, options.seed + options.seeds):
+                steps = ours(world, settings, seed)
+                if not options.ours:
+                    theirs(world, exploration, seed, steps)
 
 
-def both(world, settings, kind, seed):
+def ours(world, settings, seed):
     begin = time.perf_counter()
     training = ell0.train(world, seed=seed, progress=False, **settings)
     row, policy = training.results[0], training.policy
-    tell(world, seed, "ell0", row["env_steps"], ell0.evaluate(world, policy), begin)
-    print(f"    {row['terms']} terms, {row['refinement_steps']} steps after training")
+    tell(world, seed, "ell0", row["environment_steps"]["learning"], ell0.evaluate(world, policy), begin)
+    print(f"    {row['terms']} terms, steps: {row['environment_steps']}")
     print("    " + policy.equation.replace("\n", "\n    "), flush=True)
+    return row["environment_steps"]["learning"]
+
+
+def theirs(world, exploration, seed, steps):
+    import torch
+    from stable_baselines3 import TD3
+
+    torch.set_num_threads(1)
     env = gymnasium.make(world)
     begin = time.perf_counter()
-    model = TD3("MlpPolicy", env, seed=seed, action_noise=noise(kind, env.action_space.shape[0]))
-    model.learn(row["env_steps"])
-    tell(world, seed, "SB3 TD3", row["env_steps"], ell0.evaluate(world, model), begin)
+    action_noise = noise(*exploration, env.action_space.shape[0])
+    model = TD3("MlpPolicy", env, seed=seed, action_noise=action_noise)
+    model.learn(steps)
+    tell(world, seed, "SB3 TD3", steps, ell0.evaluate(world, model), begin)
 
 
 def tell(world, seed, who, steps, found, begin):

@@ -174,7 +174,7 @@ def train(
 ) -> Training:
     """Trains in a world; the plan is JSON in the words of `ell0 train`."""
 
-def resume(world: World, folder: _Path, progress: _Progress) -> Training:
+def resume(world: World, folder: _Path, episodes: int | None, progress: _Progress) -> Training:
     """Goes on with the training in a folder."""
 
 def evaluate(

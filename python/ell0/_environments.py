@@ -17,6 +17,9 @@ from ._registration import IDS
 #: Bounds as far away as that are none: Gymnasium's worlds write the largest number of a type there.
 FAR = 1e30
 
+#: Environments of Gymnasium that ours are step for step: a name of Gymnasium's is Gymnasium's.
+TWINS = {"Pendulum-v1": "pendulum"}
+
 #: Does nothing to what is seen, done or rewarded.
 PLAIN_WRAPPERS = {"OrderEnforcing", "PassiveEnvChecker"}
 
@@ -54,6 +57,12 @@ def place_of(
             raise ValueError(f"{text} has names of its own: leave out those that are given")
         return _our_place(text, name)
     make = _maker(env)
+    twin = TWINS.get(env) if isinstance(env, str) else None
+    if twin is not None:
+        # The same numbers have the same names.
+        like = _ell0.World.make(twin)
+        observation_names = observation_names or [c[0] for c in like.observation]
+        action_names = action_names or [c[0] for c in like.action]
     first = make()
     text = _our_text(first)
     if text is not None and observation_names is None and action_names is None:
@@ -82,6 +91,8 @@ KINDS = {"observation": "x", "action": "a"}
 def _our_text(env: Any) -> str | None:
     """The text of a world of ours."""
     if isinstance(env, str):
+        if env in TWINS:
+            return None
         return IDS.get(env) or (env if our_name(env) else None)
     while type(env).__name__ in PLAIN_WRAPPERS:
         env = env.env
@@ -116,6 +127,9 @@ def _by_id(name: str) -> Callable[[], Any]:
     try:
         import gymnasium
     except ImportError as error:
+        if name in TWINS:
+            same = f"`{name}` is Gymnasium's, which is not installed; `{TWINS[name]}` is the same"
+            raise ValueError(f"{same}, and part of ell0") from error
         raise ValueError(
             f"there is no world `{name}`; ours are {ours}, for others install gymnasium"
         ) from error

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 
 from . import _ell0
 from ._closed import DIGITS, ClosedForm
-from ._environments import Place, place_of
+from ._environments import TWINS, Place, place_of
 from ._progress import Progress, watching
 
 
@@ -236,13 +236,14 @@ class Policy:
                 "the environment that it was trained in is unknown, or not known in closed form:"
                 " give one of ours that is like it, as in env='pendulum(g=9.81)'"
             )
-        place = place_of(self.environment if env is None else env)
+        where = self.environment if env is None else env
+        place = place_of(TWINS.get(where, where) if isinstance(where, str) else where)
         if not place.world.is_known:
             raise ValueError(
                 f"the step of {place.name} is not known in closed form: policies are analysed in"
                 " worlds of ours, such as 'pendulum(g=9.81)'"
             )
-        where = None if folder is None else (folder, replace)
+        site = None if folder is None else (folder, replace)
         proof = {
             "seconds": float(prove_seconds),
             "uncertain": _ranges(uncertain),
@@ -252,7 +253,7 @@ class Policy:
             "avoid": [_ranges(box) for box in avoid],
         }
         with watching(progress) as callback:
-            found = json.loads(_ell0.analyze(law, place.world, json.dumps(proof), where, callback))
+            found = json.loads(_ell0.analyze(law, place.world, json.dumps(proof), site, callback))
         assert isinstance(found, dict)
         return found
 

@@ -26,6 +26,9 @@ class Training:
         The policies, in the order of `results`.
     results : list of dict
         A row for each: return with its 95 % interval, terms, the equation, steps, seconds.
+    environment_steps : dict
+        Every step that the environment took, of all runs together, by purpose: "learning",
+        "evaluation", "pruning" and "tuning".
     folder : Path or None
         Where the run is kept.
     environment : str
@@ -57,6 +60,15 @@ class Training:
         return self.policies[returns.index(max(returns))]
 
     @property
+    def environment_steps(self) -> dict[str, int]:
+        """Every step that the environment took, of all runs together, by purpose."""
+        purposes = [row["environment_steps"] for row in self.results]
+        return {
+            name: sum(steps[name] for steps in purposes)
+            for name in ("learning", "evaluation", "pruning", "tuning")
+        }
+
+    @property
     def episodes(self) -> list[dict[str, Any]]:
         """Every episode of every run: training return, critic loss, open terms, ….
 
@@ -73,12 +85,12 @@ class Training:
         return self.folder / "report.html"
 
     def __repr__(self) -> str:
-        lines = [f"{'policy':<20} {'return':>10} {'± 95 %':>8} {'terms':>6} {'steps':>9}"]
+        lines = [f"{'policy':<20} {'return':>10} {'± 95 %':>8} {'terms':>6} {'steps':>11}"]
         for policy, row in zip(self.policies, self.results, strict=True):
             terms = "–" if row["terms"] is None else row["terms"]
             lines.append(
                 f"{policy.name:<20} {row['return_mean']:>10.2f} {row['return_ci95']:>8.2f}"
-                f" {terms:>6} {row['env_steps']:>9}"
+                f" {terms:>6} {sum(row['environment_steps'].values()):>11,}"
             )
         return "\n".join([*lines, str(self.policy)])
 
@@ -95,6 +107,7 @@ def train(
     terms: int | None = None,
     fine_tune: bool = False,
     exchange: bool = False,
+    optimum: bool = False,
     seed: int = 0,
     seeds: int = 1,
     algorithm: str = "td3",
@@ -112,9 +125,9 @@ def train(
     Parameters
     ----------
     env : str, environment or callable
-        A world of ours as in "pendulum(g=9.81)", the name of one of Gymnasium's, an environment
-        of Gymnasium with boxes for spaces, or a function that makes one. A name that is ours and
-        Gymnasium's ("Pendulum-v1") is ours.
+        An environment of ours as in "pendulum(g=9.81)", the name of one of Gymnasium's, an
+        environment of Gymnasium with boxes for spaces, or a function that makes one.
+        "Pendulum-v1" is Gymnasium's; "pendulum" is the same step for step, but compiled.
     policy : str or list of str
         Any library as in "polynomial(3)", "network(64, 64)" or "sparse-network(64, 64)"; several
         are trained side by side.
@@ -132,6 +145,9 @@ def train(
     fine_tune, exchange : bool
         Whether coefficients are tuned on rollouts after training, and terms exchanged for others
         that serve better.
+    optimum : bool
+        Whether policies are compared with optimal control where that is known, which takes
+        seconds: the `gap` of the results.
     seed, seeds : int
         The first seed, and their number.
     algorithm : {"td3", "ddpg"}
@@ -147,10 +163,14 @@ def train(
         Whether a folder that is there is replaced.
     resume : bool
         Whether the run in the folder goes on, to the same bits as if it had not been interrupted.
-        Its settings are read from there: of all others, only `env`, names and `progress` matter.
+        Its settings are read from there: of all others, only `env`, names, `progress` and
+        `episodes` matter. With more episodes than the run had, it goes on to that number, even if
+        it was finished.
     progress : bool or callable, optional
         True shows bars (by default where somebody looks), a function of (kind, task, number, note)
-        hears what happens. Ctrl-C stops, as does a function that returns False.
+        hears what happens. If it returns False, training ends after the episode under way: the
+        best policy so far is pruned and measured as usual, and is what the call gives. Ctrl-C
+        stops at once and raises; what was trained is kept in the folder.
     observation_names, action_names : list of str, optional
         Names for the laws of worlds that are not ours; otherwise the attributes of these names of
         the environment, or x0, x1, … and a0, a1, ….
@@ -166,7 +186,7 @@ def train(
     --------
     >>> import ell0
     >>> training = ell0.train("pendulum(g=9.81, limit=20)", episodes=2, progress=False)
-    >>> training.results[0]["env_steps"]
+    >>> training.environment_steps["learning"]
     40
     >>> training.policy.inputs
     ['cos_theta', 'sin_theta', 'theta_dot']
@@ -181,6 +201,7 @@ def train(
         "penalty": penalty,
         "fine_tune": bool(fine_tune),
         "exchange": bool(exchange),
+        "optimum": bool(optimum),
         "episodes": _count("episodes", episodes),
         "worlds": _count("worlds", worlds),
         "updates": _count("updates", updates),
@@ -194,7 +215,7 @@ def train(
     try:
         with watching(progress) as callback:
             if resume and folder is not None:
-                run = _ell0.resume(place.world, folder, callback)
+                run = _ell0.resume(place.world, folder, _count("episodes", episodes), callback)
             else:
                 site = None if folder is None else (folder, replace)
                 run = _ell0.train(place.world, place.name, json.dumps(plan), site, callback)

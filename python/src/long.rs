@@ -33,6 +33,7 @@ enum Heard {
 struct Teller<'a> {
     to: Option<Sender<Heard>>,
     stop: &'a AtomicBool,
+    enough: &'a AtomicBool,
 }
 
 // A sender is only ever used through a shared reference, from several threads, which it allows.
@@ -57,6 +58,10 @@ impl Observer for Teller<'_> {
         }
     }
 
+    fn has_enough(&self) -> bool {
+        self.enough.load(Ordering::Relaxed)
+    }
+
     fn now(&self) -> Duration {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         since.unwrap_or_default()
@@ -70,11 +75,30 @@ pub fn run<T: Send>(
     progress: Option<Py<PyAny>>,
     work: impl FnOnce(&dyn Observer) -> ell0_run::Result<T> + Send,
 ) -> PyResult<T> {
-    let stop = AtomicBool::new(false);
+    beside(py, progress, false, work)
+}
+
+/// The same for work that can be brought to an end early: if `progress` returns `False`, its result so far is the result.
+pub fn run_to_an_end<T: Send>(
+    py: Python,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&dyn Observer) -> ell0_run::Result<T> + Send,
+) -> PyResult<T> {
+    beside(py, progress, true, work)
+}
+
+fn beside<T: Send>(
+    py: Python,
+    progress: Option<Py<PyAny>>,
+    ends_early: bool,
+    work: impl FnOnce(&dyn Observer) -> ell0_run::Result<T> + Send,
+) -> PyResult<T> {
+    let (stop, enough) = (AtomicBool::new(false), AtomicBool::new(false));
     let (to, from) = channel();
     let teller = Teller {
         to: progress.is_some().then(|| to.clone()),
         stop: &stop,
+        enough: &enough,
     };
     let from = Mutex::new(from);
     // It stays open as long as the work goes on.
@@ -88,11 +112,19 @@ pub fn run<T: Send>(
         let mut raised_there: Option<PyErr> = None;
         loop {
             let heard = py.detach(|| listen(&from));
-            if raised_there.is_none()
-                && let Err(error) = tell(py, progress.as_ref(), &heard)
-            {
-                stop.store(true, Ordering::Relaxed);
-                raised_there = Some(error);
+            if raised_there.is_none() {
+                match tell(py, progress.as_ref(), &heard) {
+                    Ok(true) => {}
+                    Ok(false) if ends_early => enough.store(true, Ordering::Relaxed),
+                    Ok(false) => {
+                        stop.store(true, Ordering::Relaxed);
+                        raised_there = Some(PyKeyboardInterrupt::new_err("stopped"));
+                    }
+                    Err(error) => {
+                        stop.store(true, Ordering::Relaxed);
+                        raised_there = Some(error);
+                    }
+                }
             }
             if heard.is_none() {
                 break;
@@ -128,11 +160,13 @@ fn listen(from: &Mutex<Receiver<Heard>>) -> Option<Vec<Heard>> {
     }
 }
 
-fn tell(py: Python, progress: Option<&Py<PyAny>>, heard: &Option<Vec<Heard>>) -> PyResult<()> {
+/// Tells what happened; whether the work is to go on.
+fn tell(py: Python, progress: Option<&Py<PyAny>>, heard: &Option<Vec<Heard>>) -> PyResult<bool> {
     py.check_signals()?;
     let Some(progress) = progress else {
-        return Ok(());
+        return Ok(true);
     };
+    let mut goes_on = true;
     for heard in heard.iter().flatten() {
         let answer = match heard {
             Heard::Began(task, steps) => progress.call1(py, ("began", task, *steps, "")),
@@ -143,8 +177,8 @@ fn tell(py: Python, progress: Option<&Py<PyAny>>, heard: &Option<Vec<Heard>>) ->
             Heard::Note(text) => progress.call1(py, ("note", "", None::<u64>, text)),
         }?;
         if answer.is(pyo3::types::PyBool::new(py, false)) {
-            return Err(PyKeyboardInterrupt::new_err("stopped"));
+            goes_on = false;
         }
     }
-    Ok(())
+    Ok(goes_on)
 }

@@ -225,7 +225,7 @@ fn train(
         replace,
         command: None,
     });
-    let done = long::run(py, progress, |observer| {
+    let done = long::run_to_an_end(py, progress, |observer| {
         settings.run_in(copy.as_ref(), site.as_ref(), observer)
     });
     Ok(Training {
@@ -239,12 +239,13 @@ fn resume(
     py: Python,
     world: &World,
     folder: PathBuf,
+    episodes: Option<u64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Training> {
     let copy = world.copy();
     let site = Site::new(folder);
-    let done = long::run(py, progress, |observer| {
-        TrainSettings::resume_in(copy.as_ref(), &site, observer)
+    let done = long::run_to_an_end(py, progress, |observer| {
+        TrainSettings::resume_in(copy.as_ref(), &site, episodes, observer)
     });
     Ok(Training {
         run: first(done, || world.raised())?,

@@ -93,13 +93,13 @@ def test_a_world_of_somebody_else(env):
     policy = training.policy
     assert policy.inputs == ["x", "y", "vx", "vy"] and policy.outputs == ["a0", "a1"]
     assert [e.split(" = ")[0] for e in policy.equations] == ["a0", "a1"]
-    assert training.results[0]["env_steps"] == 550
+    assert training.environment_steps["learning"] == 550
     one, batch = np.zeros((2, 2)), np.zeros((7, 2, 2))
     assert policy(one).shape == (2,) and policy(one).dtype == np.float32
     assert policy.predict(batch)[0].shape == (7, 2)
     with pytest.raises(ValueError, match="an observation has shape"):
         policy(np.zeros(3))
-    with pytest.raises(ValueError, match="not known in closed form"):
+    with pytest.raises(ValueError, match="in which environment"):
         policy.analyze()
 
 
@@ -108,8 +108,87 @@ def test_a_gymnasium_name_and_an_instance_are_one_world():
     names = {"observation_names": ["position", "velocity"], "action_names": ["force"]}
     trained = ell0.train(env, episodes=2, progress=False, **names)
     assert trained.environment == "MountainCarContinuous-v0"
-    assert trained.results[0]["env_steps"] == 60
+    assert trained.environment_steps["learning"] == 60
     assert trained.policy.outputs == ["force"]
+
+
+def test_every_step_of_an_environment_is_reported():
+    class Counted(Mass):
+        taken = 0
+
+        def step(self, action):
+            Counted.taken += 1
+            return super().step(action)
+
+    settings = {**SHORT, "terms": 2, "fine_tune": True, "seeds": 2}
+    training = ell0.train(Counted, "polynomial(1)", **settings)
+    spent = training.environment_steps
+    assert sum(spent.values()) == Counted.taken
+    assert spent["learning"] == 2 * 550 and all(spent.values())
+    # Six evaluations and the last, of 50 episodes each.
+    assert spent["evaluation"] == 2 * 7 * 50 * 10
+    assert f"{Counted.taken // 2:,}" in repr(training) or "steps" in repr(training)
+
+
+def test_a_name_of_gymnasium_is_gymnasiums():
+    names = []
+    make = gymnasium.make
+
+    def watched(name, *args, **kwargs):
+        names.append(name)
+        return make(name, *args, **kwargs)
+
+    gymnasium.make = watched
+    try:
+        training = ell0.train("Pendulum-v1", "polynomial(1)", episodes=1, progress=False)
+    finally:
+        gymnasium.make = make
+    assert set(names) == {"Pendulum-v1"} and training.environment == "Pendulum-v1"
+    assert training.policy.inputs == ["cos_theta", "sin_theta", "theta_dot"]
+    assert training.policy.outputs == ["torque"] and training.policy.environment is None
+    found = training.policy.analyze("Pendulum-v1", prove_seconds=0)
+    assert found["environment"].startswith("pendulum(g=10,")
+
+
+def test_optimal_control_is_compared_with_on_request():
+    gaps = [
+        ell0.train(PENDULUM, episodes=1, progress=False, optimum=wanted).results[0]["gap"]
+        for wanted in (False, True)
+    ]
+    assert gaps[0] is None and gaps[1] > 0
+
+
+def test_a_finished_run_goes_on_to_more_episodes(tmp_path):
+    short = ell0.train(PENDULUM, **SHORT, folder=tmp_path)
+    longer = ell0.train(PENDULUM, folder=tmp_path, resume=True, episodes=60, progress=False)
+    assert (len(short.episodes), len(longer.episodes)) == (55, 60)
+    assert longer.episodes[:54] == short.episodes[:54]
+    assert longer.environment_steps["learning"] == 60 * 20
+    again = ell0.train(PENDULUM, folder=tmp_path, resume=True, episodes=60, progress=False)
+    assert again.results == longer.results
+    with pytest.raises(ValueError, match="the run has 60"):
+        ell0.train(PENDULUM, folder=tmp_path, resume=True, episodes=50, progress=False)
+
+
+def test_a_progress_function_ends_a_training_early(tmp_path):
+    def enough(kind, task, number, note):
+        return not (kind == "reached" and number >= 20)
+
+    for folder in (None, tmp_path):
+        settings = {**SHORT, "episodes": 5000, "folder": folder, "progress": enough}
+        training = ell0.train(PENDULUM, **settings)
+        done = len(training.episodes)
+        assert 20 <= done < 5000
+        assert training.environment_steps["learning"] == 20 * done
+        assert training.results[0]["return_mean"] < 0 and training.policy.equation
+    assert ell0.Training.load(tmp_path).results == training.results
+    longer = ell0.train(
+        PENDULUM,
+        folder=tmp_path,
+        resume=True,
+        progress=lambda kind, task, number, note: not (kind == "reached" and number > done),
+    )
+    assert done < len(longer.episodes) < 5000
 
 
 def test_several_policies_prices_and_seeds():
@@ -230,13 +309,12 @@ def test_an_interruption_goes_on_to_the_same_bits(tmp_path):
         if kind == "reached" and number == 20:
             raise KeyboardInterrupt
 
-    for progress in (interrupted, lambda kind, *_: kind != "reached"):
-        folder = tmp_path / "stopped"
-        settings = {**SHORT, "progress": progress}
-        with pytest.raises(KeyboardInterrupt):
-            ell0.train(PENDULUM, **settings, folder=folder, replace=True)
-        ell0.train(PENDULUM, folder=folder, resume=True, progress=False)
-        assert policy_bytes(folder) == policy_bytes(tmp_path / "whole")
+    folder = tmp_path / "stopped"
+    settings = {**SHORT, "progress": interrupted}
+    with pytest.raises(KeyboardInterrupt):
+        ell0.train(PENDULUM, **settings, folder=folder)
+    ell0.train(PENDULUM, folder=folder, resume=True, progress=False)
+    assert policy_bytes(folder) == policy_bytes(tmp_path / "whole")
 
 
 @pytest.mark.parametrize(

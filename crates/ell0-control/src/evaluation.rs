@@ -40,6 +40,15 @@ impl Return {
     }
 }
 
+/// The return from each of the starts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Returns {
+    /// One after the other, in the order of the starts.
+    pub each: Vec<f64>,
+    /// Steps in all.
+    pub steps: u64,
+}
+
 /// Midpoints of a grid over the box of initial states: the least and the greatest value and the number of cells of each component.
 #[must_use]
 pub fn midpoints(boxes: &[(f64, f64, usize)]) -> Vec<Vec<f64>> {
@@ -64,8 +73,14 @@ pub fn midpoints(boxes: &[(f64, f64, usize)]) -> Vec<Vec<f64>> {
 /// Episodes that run in step with each other: large enough to act on at once, small enough to stay in the cache.
 const SIDE_BY_SIDE: usize = 250;
 
-/// Runs an episode from every start. The result does not depend on the number of threads.
+/// The mean return over episodes from every start. It does not depend on the number of threads.
 pub fn evaluate(world: &dyn Environment, policy: &dyn Policy, starts: &[Start]) -> Result<Return> {
+    let Returns { each, steps } = returns(world, policy, starts)?;
+    Ok(Return::of(&each, steps))
+}
+
+/// Runs an episode from every start.
+pub fn returns(world: &dyn Environment, policy: &dyn Policy, starts: &[Start]) -> Result<Returns> {
     if starts.is_empty() {
         return Err(ell0::Error::Empty {
             what: "list of starts",
@@ -102,6 +117,8 @@ pub fn evaluate(world: &dyn Environment, policy: &dyn Policy, starts: &[Start]) 
         .map(run)
         .collect::<Result<_>>()?;
     let steps = parts.iter().map(|(_, s)| s).sum();
-    let returns: Vec<f64> = parts.into_iter().flat_map(|(r, _)| r).collect();
-    Ok(Return::of(&returns, steps))
+    Ok(Returns {
+        each: parts.into_iter().flat_map(|(r, _)| r).collect(),
+        steps,
+    })
 }

@@ -36,6 +36,8 @@ impl TrainConfig {
             lambda_from: 0,
             lambda_full: 0,
             relative_lambda: false,
+            ease_lambda: false,
+            keep_best: false,
             scale_inputs: false,
             gates: NoisePer::Batch,
             agent: AlgorithmConfig::Td3(Td3Config {

@@ -72,6 +72,10 @@ struct Together<'a> {
 }
 
 impl Observer for Together<'_> {
+    fn has_enough(&self) -> bool {
+        self.observer.has_enough()
+    }
+
     fn hear(&self, event: Event) -> ControlFlow<()> {
         let told = self.observer.hear(event);
         if self.failed.load(Ordering::Relaxed) {

@@ -47,6 +47,11 @@ pub trait Observer: Sync {
         ControlFlow::Continue(())
     }
 
+    /// Whether what there is will do. A training that hears so brings itself to an end after the episode under way, with the best that it has; nothing else looks.
+    fn has_enough(&self) -> bool {
+        false
+    }
+
     /// The time since 1970. A run looks at no clock of its own: times in results, and how often it saves, come from here. The clock of those who do not care stands still at 0; then runs save by count.
     fn now(&self) -> Duration {
         Duration::ZERO

@@ -233,6 +233,7 @@ fn a_training() {
     let settings = TrainSettings {
         seeds: 2,
         fine_tune: false,
+        optimum: true,
         agents: vec![
             agent("law", "polynomial(2)"),
             agent("net", "sparse-network(8, 8)"),
@@ -246,7 +247,7 @@ fn a_training() {
     assert_eq!(TrainingRun::read(&site.folder).expect("read"), run);
     has_a_page(&site.folder);
     // What is finished is not done again: the same bits.
-    let again = TrainSettings::resume(&site, "train", &Silent).expect("resumed");
+    let again = TrainSettings::resume(&site, "train", None, &Silent).expect("resumed");
     assert_eq!(again, run);
     // Without a folder the same comes out.
     assert_eq!(settings.run(None, &Silent).expect("trained"), run);

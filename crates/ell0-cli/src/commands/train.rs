@@ -9,12 +9,13 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser},
 };
 use ell0_control::{
-    agent::{ActorKind, AlgorithmConfig, PenaltyKind},
+    agent::{ActorKind, AlgorithmConfig, EnvironmentSteps, PenaltyKind},
     environment::make,
 };
 use ell0_run::{
     AgentResult, AgentSettings, Error, Site, TrainPlan, TrainSettings, TrainingRun, file_word,
 };
+use indicatif::HumanCount;
 
 use crate::{
     options::{command_line, in_runs},
@@ -70,6 +71,9 @@ pub struct Train {
     /// After tuning, exchange terms for others that serve better, or nearly as well and are simpler (the extra steps are counted; one law only)
     #[arg(long, requires = "fine_tune")]
     exchange: bool,
+    /// Compare with optimal control, where it is known: dynamic programming, which takes some seconds
+    #[arg(long)]
+    optimum: bool,
     /// The settings of the published code and what it gets wrong, for comparison
     #[arg(long, conflicts_with_all = ["algorithm", "terms", "fine_tune"])]
     reference: bool,
@@ -79,8 +83,8 @@ pub struct Train {
     /// Folder of the run [default: one in runs/ named after environment, policy and seed]
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Go on with the run in the folder of --out, as it was begun
-    #[arg(long, requires = "out", conflicts_with_all = ["force", "policy", "algorithm", "episodes", "worlds", "updates", "seeds", "seed", "lambda", "penalty", "terms", "fine_tune", "exchange", "reference", "finer"])]
+    /// Go on with the run in the folder of --out, as it was begun; with --episodes to that number, also if the run is finished
+    #[arg(long, requires = "out", conflicts_with_all = ["force", "policy", "algorithm", "worlds", "updates", "seeds", "seed", "lambda", "penalty", "terms", "fine_tune", "exchange", "optimum", "reference", "finer"])]
     resume: bool,
     /// Begin anew if the folder exists
     #[arg(long)]
@@ -116,6 +120,7 @@ impl Train {
             terms: self.terms,
             fine_tune: self.fine_tune,
             exchange: self.exchange,
+            optimum: self.optimum,
             reference: self.reference,
             finer: self.finer.iter().cloned().collect(),
         };
@@ -153,7 +158,7 @@ impl Train {
                 .into());
             }
             note_free_gates(&settings);
-            TrainSettings::resume(&site, "train", &bars)
+            TrainSettings::resume(&site, "train", self.episodes, &bars)
         } else {
             let settings = self.settings()?;
             note_free_gates(&settings);
@@ -217,34 +222,42 @@ pub fn goes_on(error: Error, command: &str, site: &Site) -> anyhow::Error {
 fn print(out: &mut screen::Out, run: &TrainingRun) -> anyhow::Result<()> {
     let rows = run.rows();
     let several = rows.iter().any(|r| !r.agent.is_empty());
-    let header = [
-        "seed",
-        "return",
-        "± 95 %",
-        "gap",
-        "terms",
-        "steps",
-        "steps after training",
-        "seconds",
-    ];
-    let first = several.then_some("agent");
-    let header: Vec<&str> = first.into_iter().chain(header).collect();
+    let compared = rows.iter().any(|r| r.gap.is_some());
+    let agent = several.then_some("agent");
+    let gap = compared.then_some("gap");
+    let header: Vec<&str> = (agent.into_iter())
+        .chain(["seed", "return", "± 95 %"])
+        .chain(gap)
+        .chain(["terms", "seconds"])
+        .collect();
     let mut grid = new_table(&header, usize::from(several));
     for row in rows {
-        let first = several.then(|| row.agent.clone());
-        grid.add_row(first.into_iter().chain([
+        let agent = several.then(|| row.agent.clone());
+        let gap = compared.then(|| or_dash(row.gap.map(|g| format!("{g:.1}"))));
+        let first = [
             row.seed.to_string(),
             format!("{:.2}", row.return_mean),
             format!("{:.2}", row.return_ci95),
-            or_dash(row.gap.map(|g| format!("{g:.1}"))),
-            or_dash(terms(row)),
-            row.env_steps.to_string(),
-            row.refinement_steps.to_string(),
-            format!("{:.1}", row.seconds),
-        ]));
+        ];
+        let last = [or_dash(terms(row)), format!("{:.1}", row.seconds)];
+        grid.add_row(agent.into_iter().chain(first).chain(gap).chain(last));
     }
     writeln!(out, "{grid}")?;
+    writeln!(out, "{}", steps(rows))?;
     equations(out, rows)
+}
+
+/// What the environment was asked for, by purpose, for all rows together.
+fn steps(rows: &[AgentResult]) -> String {
+    let mut all = EnvironmentSteps::default();
+    rows.iter().for_each(|row| all += row.environment_steps);
+    let purposes = all.by_purpose();
+    let spent: Vec<String> = purposes
+        .iter()
+        .filter(|(_, steps)| *steps > 0)
+        .map(|(purpose, steps)| format!("{} {purpose}", HumanCount(*steps)))
+        .collect();
+    format!("steps of the environment: {}", spent.join(", "))
 }
 
 /// Numbers of terms and, where there are several, of the laws that they stand in.

@@ -78,7 +78,7 @@ fn optimal_control_is_the_best() {
 #[test]
 fn a_short_training_repeats_and_leaves_its_policy() {
     let desk = Desk::new();
-    let base = "train --env pendulum(g=9.81) --policy polynomial(2) --episodes 56 --updates 20 --seeds 2 --out";
+    let base = "train --env pendulum(g=9.81) --policy polynomial(2) --episodes 56 --updates 20 --seeds 2 --optimum --out";
     let train = |out: &str| {
         let mut rows = desk.ell0(&format!("{base} {out} --json")).json();
         for row in rows.as_array_mut().expect("rows") {
@@ -89,7 +89,12 @@ fn a_short_training_repeats_and_leaves_its_policy() {
     let one = train("one");
     assert_eq!(one, train("other"));
     assert_eq!(list(&one).len(), 2);
-    assert_eq!(one[0]["env_steps"], 56 * 200);
+    // Evaluated five times and at the end from 250 starts, then from the 2000 that policies are compared on.
+    let steps = &one[0]["environment_steps"];
+    assert_eq!(steps["learning"], 56 * 200);
+    assert_eq!(steps["evaluation"], (6 * 250 + 2000) * 200);
+    let pruning = steps["pruning"].as_u64().expect("a number");
+    assert!(pruning > 0 && pruning.is_multiple_of(250 * 200) && steps["tuning"] == 0);
     // Nobody is better than optimal control.
     assert!(number(&one[0]["gap"]) > 0.0);
     let same = |other: &str, more: &[&str]| {
@@ -124,6 +129,44 @@ fn a_short_training_repeats_and_leaves_its_policy() {
     desk.put("one/checkpoints/seed0.safetensors", "no");
     let resumed = desk.ell0("train --resume --out one");
     resumed.fails(1, "delete it to train the seed anew");
+}
+
+/// A finished run goes on to more episodes, to the bits of one that had so many from the beginning.
+#[test]
+fn a_finished_run_goes_on_to_more_episodes() {
+    let desk = Desk::new();
+    let settings = "random_episodes=3 updates_after=5 lambda_from=8 lambda_full=12";
+    let settings = settings.replace(' ', " --set ");
+    let base = format!(
+        "train --env pendulum(limit=20) --policy polynomial(1) --updates 3 --set {settings}"
+    );
+    desk.does(&format!("{base} --episodes 30 --out long"));
+    let short = desk
+        .ell0(&format!("{base} --episodes 20 --out short"))
+        .out();
+    assert!(
+        short.contains("steps of the environment: 400 learning, "),
+        "{short}"
+    );
+    let fewer = desk.ell0("train --resume --out short --episodes 10");
+    fewer.fails(1, "--episodes 10 is not allowed: the run has 20");
+    desk.does("train --resume --out short --episodes 30");
+    for file in [
+        "config.toml",
+        "metrics.jsonl",
+        "policies/seed0.json",
+        "checkpoints/seed0.safetensors",
+    ] {
+        assert!(
+            desk.bytes(&format!("short/{file}")) == desk.bytes(&format!("long/{file}")),
+            "{file}"
+        );
+    }
+    let steps =
+        |folder: &str| desk.json(&format!("{folder}/results.json"))[0]["environment_steps"].clone();
+    assert_eq!(steps("short"), steps("long"));
+    // There is nothing to compare with unless it is wanted.
+    assert!(desk.json("long/results.json")[0]["gap"].is_null());
 }
 
 /// Two policies at two prices: a row, a policy and an event file for each.
@@ -194,7 +237,8 @@ fn the_tutorial_compares_four_agents() {
         .shows(shown);
     let rows = desk.json("run/results.json");
     assert_eq!(list(&rows).len(), 4);
-    let columns = "policy seed return_mean return_ci95 gap terms equation env_steps seconds";
+    let columns =
+        "policy seed return_mean return_ci95 gap terms equation environment_steps seconds";
     for name in columns.split(' ') {
         assert!(!rows[1][name].is_null(), "{name}");
     }

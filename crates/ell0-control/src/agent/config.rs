@@ -3,7 +3,7 @@
 use ell0::network::NoisePer;
 use serde::{Deserialize, Serialize};
 
-use super::{ActorKind, AlgorithmConfig};
+use super::{Actor, ActorKind, AlgorithmConfig, selection::Worth};
 use crate::{
     environment::Environment,
     error::{Result, require_parameter},
@@ -34,6 +34,8 @@ pub enum PenaltyKind {
 /// | `hold` | 1 | steps for which random actions and noise stay the same: where a goal is reached only by pushing for a while, more |
 /// | `lambda` | 1e-3 | price of an open gate, relative to the mean size of Q |
 /// | `lambda_from`, `lambda_full` | 100, 150 | episodes between which the price rises to its full value |
+/// | `ease_lambda` | yes | whether the penalty gives way while the evaluated policy is worse than the best, until it is not |
+/// | `keep_best` | yes | whether the best evaluated policy is kept; no: the last |
 /// | `relative_lambda` | yes | whether the price is relative to Q; no: as it stands |
 /// | `scale_inputs` | yes | whether a dictionary sees observations scaled to their range |
 /// | `gates` | row | whether the gates of a dictionary are drawn for each row, or for each batch |
@@ -58,6 +60,8 @@ pub struct TrainConfig {
     pub lambda: f64,
     pub lambda_from: u64,
     pub lambda_full: u64,
+    pub ease_lambda: bool,
+    pub keep_best: bool,
     pub relative_lambda: bool,
     pub scale_inputs: bool,
     pub gates: NoisePer,
@@ -83,6 +87,8 @@ impl Default for TrainConfig {
             lambda: 1e-3,
             lambda_from: 100,
             lambda_full: 150,
+            ease_lambda: true,
+            keep_best: true,
             relative_lambda: true,
             scale_inputs: true,
             gates: NoisePer::Row,
@@ -95,6 +101,9 @@ impl Default for TrainConfig {
         }
     }
 }
+
+/// What a term beyond the wanted number is expected to cost when it goes, as a share of the return.
+const EXCESS_TERM: f64 = 0.02;
 
 /// More episodes, or more updates after each of them, are a slip of the finger.
 const MOST: u64 = 10_000_000;
@@ -160,6 +169,28 @@ impl TrainConfig {
             *gated = self.penalty == PenaltyKind::L0;
         }
         Ok(kind)
+    }
+
+    /// What a unit of size must be worth for a policy to be kept.
+    pub(super) fn worth(&self) -> Worth {
+        let counted = self
+            .kind()
+            .is_ok_and(|kind| matches!(kind, ActorKind::Dictionary { .. }));
+        match (self.terms, self.relative_lambda) {
+            _ if !counted => Worth::Absolute(0.0),
+            (Some(_), _) => Worth::Relative(EXCESS_TERM),
+            (None, true) => Worth::Relative(self.lambda),
+            (None, false) => Worth::Absolute(self.lambda),
+        }
+    }
+
+    /// How much of a policy is penalised: its terms, or those beyond the wanted number. Networks shrink as they are trained: the later, the smaller.
+    pub(super) fn size(&self, actor: &Actor, episode: u64) -> u64 {
+        let Some(terms) = actor.terms_of_laws() else {
+            return MOST.saturating_sub(episode);
+        };
+        let wanted = self.terms.unwrap_or(0);
+        terms.iter().map(|t| t.saturating_sub(wanted) as u64).sum()
     }
 
     pub(super) fn check(&self) -> Result<()> {

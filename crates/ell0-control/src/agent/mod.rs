@@ -13,6 +13,8 @@ mod exploring;
 mod head;
 mod record;
 mod refine;
+mod selection;
+mod steps;
 mod training;
 
 pub use actor::{Actor, ActorKind, ActorPass, POLICY_FORMAT, PolicyFile, TermName, TrainedIn};
@@ -26,6 +28,7 @@ pub use refine::{
     ExchangeConfig, FineTuneConfig, PruneConfig, Refined, SimplifyConfig, exchange, fine_tune,
     prune, simplify,
 };
+pub use steps::EnvironmentSteps;
 pub use training::Training;
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct EpisodeRecord {
     /// Number of the episode, counted from 1.
     pub episode: u64,
-    /// Steps of the environment so far.
+    /// Steps of the environment to learn from, so far.
     pub env_steps: u64,
     /// Return of the episode, exploration included.
     pub training_return: f64,

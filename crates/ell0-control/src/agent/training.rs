@@ -3,15 +3,20 @@
 use ell0::{gates::Penalty, rng::Stream};
 
 use super::{
-    Actor, ActorPass, Algorithm, EpisodeRecord, PenaltyKind, Price, TrainConfig,
+    Actor, ActorPass, Algorithm, EnvironmentSteps, EpisodeRecord, PenaltyKind, Price, TrainConfig,
     exploring::Exploring,
+    selection::{Candidate, Selection},
 };
 use crate::{
-    environment::{Environment, Space, check},
+    environment::{Environment, Space, Start, check},
     error::{Error, Result},
+    evaluation::{Returns, returns},
     replay::{Batch, Replay, Transition},
     rollout::{Moment, Rollout},
 };
+
+/// Starts by which policies are chosen, at most.
+const MOST_STARTS: u64 = 250;
 
 /// A policy in training.
 pub struct Training {
@@ -23,11 +28,14 @@ pub struct Training {
     pub(super) agent: Box<dyn Algorithm>,
     pub(super) replay: Replay,
     pub(super) episode: u64,
-    pub(super) env_steps: u64,
+    pub(super) steps: EnvironmentSteps,
     pub(super) q_scale: f64,
     /// Factors by which the price of each law is steered towards the wanted number of terms.
     pub(super) steering: Vec<f64>,
     pub(super) history: Vec<EpisodeRecord>,
+    pub(super) selection: Selection,
+    /// Where episodes begin by which policies are chosen.
+    starts: Vec<Start>,
     stream: Stream,
     act: ActorPass,
     rollout: Rollout,
@@ -63,9 +71,11 @@ impl Training {
             steering: vec![1.0; actor.laws()],
             agent: config.agent.build(actor, &stream)?,
             episode: 0,
-            env_steps: 0,
+            steps: EnvironmentSteps::default(),
             q_scale: 0.0,
             history: Vec::new(),
+            selection: Selection::default(),
+            starts: Vec::new(),
             batch: Batch::default(),
             memories: vec![Experience::default(); rows],
             worlds: [world].into_iter().chain(copies).collect(),
@@ -107,7 +117,7 @@ impl Training {
         let actor = self.agent.actor();
         let record = EpisodeRecord {
             episode: self.episode,
-            env_steps: self.env_steps,
+            env_steps: self.steps.learning,
             training_return,
             critic_loss: loss,
             terms: actor.terms(),
@@ -125,11 +135,80 @@ impl Training {
         &self.history
     }
 
-    /// Writes the result of an evaluation into the last record.
-    pub fn note_evaluation(&mut self, mean_return: f64) {
-        if let Some(last) = self.history.last_mut() {
-            last.evaluation_return = Some(mean_return);
+    /// The policy that training has to show for itself: of those that were evaluated the one that is best at its penalty, the smallest where several are as good. The present one if none was, or if the best is not kept.
+    #[must_use]
+    pub fn policy(&self) -> Actor {
+        let mut actor = self.agent.actor();
+        if let Some(chosen) = self.selection.chosen(self.config.worth()) {
+            actor.parameters_mut().copy_from_slice(&chosen.parameters);
         }
+        actor
+    }
+
+    /// Policies that were nearly as good as [`policy`](Self::policy), where a number of terms is wanted: which of them is best when terms must go shows when they have gone.
+    #[must_use]
+    pub fn runners_up(&self) -> Vec<Actor> {
+        if self.config.terms.is_none() {
+            return Vec::new();
+        }
+        let others = self.selection.runners_up(self.config.worth());
+        let actor = |candidate: &Candidate| {
+            let mut actor = self.agent.actor();
+            actor
+                .parameters_mut()
+                .copy_from_slice(&candidate.parameters);
+            actor
+        };
+        others.into_iter().map(actor).collect()
+    }
+
+    /// Measures the present policy and writes its mean return into the last record. It may become the best; if it is clearly worse than the best, the penalty gives way until it is not. The starts are not those that finished
+    /// policies are compared on, unless neither is wanted.
+    pub fn evaluate(&mut self) -> Result<f64> {
+        let actor = self.agent.actor();
+        let (keep, ease) = (self.config.keep_best, self.config.ease_lambda);
+        if self.starts.is_empty() {
+            self.starts = self.evaluation_starts(keep || ease);
+        }
+        let Returns { each, steps } = returns(self.world(), &actor, &self.starts)?;
+        self.steps.evaluation += steps;
+        let mean = each.iter().sum::<f64>() / each.len() as f64;
+        if let Some(last) = self.history.last_mut() {
+            last.evaluation_return = Some(mean);
+        }
+        if keep || ease {
+            let candidate = Candidate {
+                episode: self.episode,
+                size: self.config.size(&actor, self.episode),
+                returns: each,
+                parameters: actor.parameters().to_vec(),
+            };
+            self.selection.offer(candidate, self.config.worth());
+        }
+        Ok(mean)
+    }
+
+    /// Steps of the environment so far, by purpose.
+    #[must_use]
+    pub fn environment_steps(&self) -> EnvironmentSteps {
+        self.steps
+    }
+
+    /// Whether the present policy has been evaluated.
+    #[must_use]
+    pub fn is_evaluated(&self) -> bool {
+        let last = self.history.last();
+        last.is_none_or(|last| last.evaluation_return.is_some())
+    }
+
+    fn evaluation_starts(&self, own: bool) -> Vec<Start> {
+        let compared = self.world().evaluation_starts();
+        if !own {
+            return compared;
+        }
+        let stream = self.stream.split("evaluation");
+        let most = MOST_STARTS.min(compared.len() as u64);
+        self.world().training_starts(&stream, most)
     }
 
     /// Plays an episode in each of the worlds and, when all are over, remembers them; their mean return.
@@ -178,7 +257,7 @@ impl Training {
                 })?;
                 total += reward;
             }
-            self.env_steps += memory.steps.len() as u64;
+            self.steps.learning += memory.steps.len() as u64;
         }
         Ok(total / rows as f64)
     }
@@ -193,7 +272,11 @@ impl Training {
         } else {
             1.0
         };
-        self.config.lambda * ramp.min(1.0) * scale
+        let easing = match self.config.ease_lambda {
+            true => self.selection.easing,
+            false => 1.0,
+        };
+        self.config.lambda * ramp.min(1.0) * scale * easing
     }
 
     /// The mean price of a law.
@@ -239,10 +322,11 @@ impl Training {
             && let Some(wanted) = self.config.terms
             && let Some(laws) = self.agent.actor().terms_of_laws()
         {
+            let behind = self.config.ease_lambda && self.selection.behind;
             for (steering, terms) in self.steering.iter_mut().zip(laws) {
                 // Which of the last few matter is seen better by what is lost without them: up to twice as many may stay.
                 *steering *= if terms > 2 * wanted {
-                    1.05
+                    if behind { 1.0 } else { 1.05 }
                 } else if terms < wanted {
                     0.9
                 } else {

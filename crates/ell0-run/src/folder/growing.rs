@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ell0::checkpoint::{WholeFolder, clear_leftovers};
+use ell0::checkpoint::{WholeFolder, clear_leftovers, write_whole};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
@@ -113,11 +113,7 @@ impl Site {
                 make_room(folder)?;
             }
         }
-        let text = format!(
-            "# Made by ell0 {} with `ell0 {command}`.\n\n{}",
-            env!("CARGO_PKG_VERSION"),
-            files::to_toml(settings)?
-        );
+        let text = settings_text(command, settings)?;
         let cannot = |e| Error::io("write the folder", folder)(e);
         let parent = parent_of(folder);
         clear_leftovers(parent);
@@ -137,6 +133,13 @@ impl Site {
         lock(folder)
     }
 
+    /// Other settings for the run in a folder that somebody holds: what it goes on with.
+    pub(crate) fn change<S: Serialize>(&self, command: &str, settings: &S) -> Result<()> {
+        let text = settings_text(command, settings)?;
+        let place = self.folder.join(CONFIG);
+        Ok(write_whole(&place, text.as_bytes())?)
+    }
+
     /// Takes hold of a folder to go on in it, and clears away what a process that was killed left half-written.
     pub(crate) fn go_on(&self, inside: &[&str]) -> Result<Lock> {
         let lock = lock(&self.folder)?;
@@ -144,6 +147,14 @@ impl Site {
         make_inside(&self.folder, inside)?;
         Ok(lock)
     }
+}
+
+fn settings_text<S: Serialize>(command: &str, settings: &S) -> Result<String> {
+    Ok(format!(
+        "# Made by ell0 {} with `ell0 {command}`.\n\n{}",
+        env!("CARGO_PKG_VERSION"),
+        files::to_toml(settings)?
+    ))
 }
 
 /// The settings that the run in a folder began with; `what` says what run it should be.

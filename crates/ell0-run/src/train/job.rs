@@ -7,7 +7,7 @@ use std::{
 
 use ell0_control::{
     Error as ControlError,
-    agent::{EpisodeRecord, Saver, TrainConfig, Training},
+    agent::{EpisodeRecord, Refined, Saver, TrainConfig, Training},
     environment::Environment,
     evaluation::evaluate,
     published::LimitEnds,
@@ -102,11 +102,10 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Training from its checkpoint, or from the beginning if there is none; `compared` is the world where policies are compared.
+    /// Training from its checkpoint, or from the beginning if there is none.
     fn begin<'f>(
         &'f self,
         world: &dyn Environment,
-        compared: &dyn Environment,
         folder: Option<&'f Path>,
         observer: &'f dyn Observer,
     ) -> Result<(Training, Option<Files<'f>>)> {
@@ -123,7 +122,8 @@ impl<'a> Job<'a> {
                     "not a checkpoint of this run; delete it to train the seed anew".into()
                 })?;
             // The comparison may be what failed.
-            compare(&mut training, compared)?;
+            let last_one = training.is_over();
+            compare(&mut training, last_one)?;
             (training, saver)
         } else {
             let training = Training::new(config, world.copy())?;
@@ -141,7 +141,7 @@ impl<'a> Job<'a> {
         Ok((training, Some(files)))
     }
 
-    /// Trains, or goes on; then drops what does nothing, tunes if that is wanted, and measures.
+    /// Trains, or goes on; then drops what does nothing, tunes if that is wanted, and measures. None if nobody wants it any more before it has begun.
     pub fn run(
         &self,
         settings: &TrainSettings,
@@ -149,7 +149,7 @@ impl<'a> Job<'a> {
         folder: Option<&Path>,
         metrics: Option<&Metrics<MetricLine>>,
         observer: &dyn Observer,
-    ) -> Result<Finished> {
+    ) -> Result<Option<Finished>> {
         let began = observer.now();
         let start = Event::Began {
             task: &self.name,
@@ -159,17 +159,23 @@ impl<'a> Job<'a> {
             return Err(Error::Stopped { folder: None });
         }
         let (mut training, mut files) = match settings.as_published {
-            true => self.begin(&LimitEnds(world.copy()), world, folder, observer)?,
-            false => self.begin(world, world, folder, observer)?,
+            true => self.begin(&LimitEnds(world.copy()), folder, observer)?,
+            false => self.begin(world, folder, observer)?,
         };
         if let Some(metrics) = metrics {
             metrics.begin(&self.name, training.history().iter().map(|r| self.line(r)))?;
         }
-        self.learn(&mut training, files.as_mut(), world, metrics, observer)?;
+        self.learn(&mut training, files.as_mut(), metrics, observer)?;
+        if training.history().is_empty() {
+            return Ok(None);
+        }
         let tell = |note: &str| self.tell(observer, self.agent.training.episodes, note);
         let refining = Refining::new(settings, self.agent, self.seed, world, &tell);
-        let (actor, refinement_steps) = refining.run(training.actor())?;
+        let Refined { actor, steps } = refining.run(training.policy(), training.runners_up())?;
         let result = evaluate(world, &actor, &world.evaluation_starts())?;
+        let mut environment_steps = training.environment_steps();
+        environment_steps += steps;
+        environment_steps.evaluation += result.steps;
         if let Some(files) = &files {
             actor.save(
                 files
@@ -192,8 +198,7 @@ impl<'a> Job<'a> {
                 Some(shared) => Some(shared.text(5)),
                 None => law.as_ref().map(|m| m.text(5)),
             },
-            env_steps: training.history().last().map_or(0, |e| e.env_steps),
-            refinement_steps,
+            environment_steps,
             fine_tuned: settings.fine_tune && self.agent.tuned,
             seconds: match &files {
                 Some(files) => files.stopwatch.seconds(),
@@ -206,7 +211,7 @@ impl<'a> Job<'a> {
             task: &self.name,
             note: &note,
         });
-        Ok(Finished {
+        Ok(Some(Finished {
             row,
             metrics: training.history().iter().map(|r| self.line(r)).collect(),
             policy: TrainedPolicy {
@@ -214,20 +219,22 @@ impl<'a> Job<'a> {
                 actor,
                 law,
             },
-        })
+        }))
     }
 
-    /// All episodes that are left.
+    /// All episodes that are left, or as many as somebody wants.
     fn learn(
         &self,
         training: &mut Training,
         mut files: Option<&mut Files>,
-        world: &dyn Environment,
         metrics: Option<&Metrics<MetricLine>>,
         observer: &dyn Observer,
     ) -> Result<()> {
         let mut saved = observer.now();
         while !training.is_over() {
+            if observer.has_enough() && training.is_evaluated() {
+                break;
+            }
             let record = match training.episode() {
                 Ok(record) => record,
                 Err(error) => {
@@ -245,7 +252,8 @@ impl<'a> Job<'a> {
                     return Err(error.into());
                 }
             };
-            if let Err(error) = compare(training, world) {
+            let last_one = training.is_over() || observer.has_enough();
+            if let Err(error) = compare(training, last_one) {
                 // What was learned does not depend on it.
                 if let Some(files) = files {
                     files.save(training)?;
@@ -269,7 +277,7 @@ impl<'a> Job<'a> {
                 now < saved || now - saved > SAVE_EVERY
             };
             if let Some(files) = files.as_deref_mut()
-                && (due || training.is_over() || told.is_err())
+                && (due || last_one || told.is_err())
             {
                 files.save(training)?;
                 saved = observer.now();
@@ -280,15 +288,12 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Measures the policy where policies are compared, if its last episode is one of those after which that is done and it has not been.
-fn compare(training: &mut Training, world: &dyn Environment) -> Result<()> {
-    let Some(last) = training.history().last() else {
-        return Ok(());
-    };
-    let due = last.episode.is_multiple_of(EVALUATE_EVERY) || training.is_over();
-    if due && last.evaluation_return.is_none() {
-        let result = evaluate(world, &training.actor(), &world.evaluation_starts())?;
-        training.note_evaluation(result.mean);
+/// Measures the policy, if its last episode is one of those after which that is done, or the last one, and it has not been.
+fn compare(training: &mut Training, last_one: bool) -> Result<()> {
+    let episode = training.history().len() as u64;
+    let due = episode.is_multiple_of(EVALUATE_EVERY) || last_one;
+    if due && !training.is_evaluated() {
+        training.evaluate()?;
     }
     Ok(())
 }
@@ -300,7 +305,7 @@ fn message(history: &[EpisodeRecord]) -> String {
     };
     let mut text = format!("return {:.1}", last.training_return);
     if let Some(evaluated) = history.iter().rev().find_map(|r| r.evaluation_return) {
-        text += &format!(", on the grid {evaluated:.1}");
+        text += &format!(", evaluated {evaluated:.1}");
     }
     if let Some(terms) = last.terms {
         text += &format!(", {terms} terms");

@@ -59,6 +59,7 @@ fn yes() -> bool {
 /// | `prune` | yes | whether terms that do nothing are dropped after training | |
 /// | `fine_tune` | no | whether the remaining coefficients are tuned on rollouts after training | dictionaries only |
 /// | `exchange` | no | whether, after tuning, terms are exchanged for others that serve better, or nearly as well and are simpler | with `fine_tune` |
+/// | `optimum` | no | whether policies are compared with optimal control where that is known | |
 /// | `generations` | 30 | generations of candidates of that tuning | ≥ 1 |
 /// | `as_published` | no | whether the time limit ends an episode for good, as in the published code: see [`published`](ell0_control::published) | |
 /// | `agents` | one | what learns, and how | at least one, all in the same world |
@@ -72,6 +73,8 @@ pub struct TrainSettings {
     pub fine_tune: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exchange: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optimum: bool,
     #[serde(default = "generations", skip_serializing_if = "is_usual")]
     pub generations: usize,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -109,6 +112,7 @@ impl TrainSettings {
             prune: true,
             fine_tune: false,
             exchange: false,
+            optimum: false,
             generations: generations(),
             as_published: false,
             agents: vec![AgentSettings {
@@ -211,21 +215,27 @@ impl TrainSettings {
         self.train(world, Some(&site.folder), observer)
     }
 
-    /// Goes on with the run in a folder, in the world that its settings name.
-    pub fn resume(site: &Site, command: &str, observer: &dyn Observer) -> Result<TrainingRun> {
+    /// Goes on with the run in a folder, in the world that its settings name: to its end or, also when it is finished, to more episodes.
+    pub fn resume(
+        site: &Site,
+        command: &str,
+        episodes: Option<u64>,
+        observer: &dyn Observer,
+    ) -> Result<TrainingRun> {
         let settings = TrainSettings::read(site, command)?;
         let world = make(settings.environment())?;
-        settings.go_on(world.as_ref(), site, observer)
+        settings.go_on(world.as_ref(), site, episodes, observer)
     }
 
     /// Goes on with the run in a folder, in a world of the caller's own.
     pub fn resume_in(
         world: &dyn Environment,
         site: &Site,
+        episodes: Option<u64>,
         observer: &dyn Observer,
     ) -> Result<TrainingRun> {
         let settings: TrainSettings = site.read("a training")?;
-        settings.go_on(world, site, observer)
+        settings.go_on(world, site, episodes, observer)
     }
 
     /// The settings of the run in a folder, which must have been begun with these words.
@@ -242,14 +252,35 @@ impl TrainSettings {
     }
 
     fn go_on(
-        &self,
+        mut self,
         world: &dyn Environment,
         site: &Site,
+        episodes: Option<u64>,
         observer: &dyn Observer,
     ) -> Result<TrainingRun> {
+        let more = match episodes {
+            Some(wanted) => self.lengthen(wanted)?,
+            None => false,
+        };
         self.check(world)?;
         let _lock = site.go_on(folder::INSIDE)?;
+        if more {
+            site.change(&self.command, &self)?;
+        }
         self.train(world, Some(&site.folder), observer)
+    }
+
+    /// The same with more episodes; whether that is a change.
+    fn lengthen(&mut self, episodes: u64) -> Result<bool> {
+        let had = |agent: &AgentSettings| agent.training.episodes;
+        let most = self.agents.iter().map(had).max().unwrap_or(0);
+        if episodes < most {
+            let expected = format!("the run has {most}: so many or more");
+            return Err(Error::setting("episodes", episodes, expected));
+        }
+        let agents = self.agents.iter_mut();
+        agents.for_each(|agent| agent.training.episodes = episodes);
+        Ok(episodes > most)
     }
 
     /// Trains, measures and writes everything.
@@ -271,8 +302,13 @@ impl TrainSettings {
                 },
             })
         })?;
-        let mut run = TrainingRun::new(self.clone(), done);
-        let optimum = self.optimum(world, observer).map_err(|e| at(e, folder))?;
+        let mut run = TrainingRun::new(self.clone(), done.into_iter().flatten().collect());
+        let optimum = match self.optimum {
+            true => self
+                .best_possible(world, observer)
+                .map_err(|e| at(e, folder))?,
+            false => None,
+        };
         for row in run.results.iter_mut().flatten() {
             row.gap = optimum.map(|o| o - row.return_mean);
         }
@@ -286,7 +322,11 @@ impl TrainSettings {
     }
 
     /// The mean return of optimal control where policies are compared, if it is known and takes seconds.
-    fn optimum(&self, world: &dyn Environment, observer: &dyn Observer) -> Result<Option<f64>> {
+    fn best_possible(
+        &self,
+        world: &dyn Environment,
+        observer: &dyn Observer,
+    ) -> Result<Option<f64>> {
         let Some(limit) = world.time_limit().filter(|l| *l <= LONGEST_OPTIMUM) else {
             return Ok(None);
         };

@@ -114,7 +114,7 @@ pub(crate) fn result_row(r: &AgentResult) -> Vec<String> {
             (Some(terms), Some(laws)) if laws > 1 => format!("{terms} in {laws} laws"),
             _ => plain(r.terms),
         },
-        r.env_steps.to_string(),
+        r.environment_steps.total().to_string(),
         number(Some(r.seconds), 1),
     ]
 }

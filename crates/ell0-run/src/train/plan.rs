@@ -22,10 +22,11 @@ use crate::error::Result;
 /// | `worlds` | 1; 4 to 16 there | worlds stepped side by side |
 /// | `updates` | 200; a quarter of the steps there; 100 as published | updates after each episode |
 /// | `seeds`, `seed` | 1, 0 | number of seeds, and the first |
-/// | `lambda` | 0.001 | prices of an open gate, relative to the size of Q: one agent each |
+/// | `lambda` | 0.001; 0.0003 with `terms`, but for fields | prices of an open gate, relative to the size of Q: one agent each |
 /// | `penalty` | l0 | what is paid for: open gates, or the sizes of coefficients |
 /// | `terms` | none | number of terms of each action |
 /// | `fine_tune`, `exchange` | no | what is done after training |
+/// | `optimum` | no | whether policies are compared with optimal control where that is known |
 /// | `reference` | no | the settings of the published code, and what it gets wrong |
 /// | `finer` | none | other settings of [`TrainConfig`] by their names, as `hold` or `agent.discount` |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,9 +45,13 @@ pub struct TrainPlan {
     pub terms: Option<usize>,
     pub fine_tune: bool,
     pub exchange: bool,
+    pub optimum: bool,
     pub reference: bool,
     pub finer: BTreeMap<String, Value>,
 }
+
+/// The penalty that steering towards a number of terms begins with: it rises as long as there are too many.
+const LAMBDA_WITH_TERMS: f64 = 3e-4;
 
 impl Default for TrainPlan {
     fn default() -> Self {
@@ -63,6 +68,7 @@ impl Default for TrainPlan {
             terms: None,
             fine_tune: false,
             exchange: false,
+            optimum: false,
             reference: false,
             finer: BTreeMap::new(),
         }
@@ -87,6 +93,9 @@ impl TrainPlan {
                 agent: AlgorithmConfig::named(&self.algorithm)?,
                 ..suited.clone()
             };
+            if training.terms.is_some() && world.tied().is_none() {
+                training.lambda = LAMBDA_WITH_TERMS;
+            }
             if let Some(episodes) = self.episodes {
                 training = training.with_episodes(episodes);
             }
@@ -129,6 +138,7 @@ impl TrainPlan {
             prune: !self.reference,
             fine_tune: self.fine_tune,
             exchange: self.exchange,
+            optimum: self.optimum,
             as_published: self.reference,
             agents,
             ..TrainSettings::default()

@@ -3,10 +3,11 @@
 use ell0::rng::Stream;
 use ell0_control::{
     agent::{
-        Actor, ExchangeConfig, FineTuneConfig, PruneConfig, Refined, SimplifyConfig, exchange,
-        fine_tune, prune, simplify,
+        Actor, EnvironmentSteps, ExchangeConfig, FineTuneConfig, PruneConfig, Refined,
+        SimplifyConfig, exchange, fine_tune, prune, simplify,
     },
     environment::Environment,
+    evaluation::{Return, evaluate},
 };
 
 use super::{AgentSettings, TrainSettings};
@@ -20,7 +21,7 @@ pub(super) struct Refining<'a> {
     stream: Stream,
     /// Tells what is being done; an error if it is to stop.
     tell: &'a (dyn Fn(&str) -> Result<()> + Sync),
-    steps: u64,
+    steps: EnvironmentSteps,
 }
 
 impl<'a> Refining<'a> {
@@ -37,24 +38,56 @@ impl<'a> Refining<'a> {
             world,
             stream: Stream::new(seed).split("refine"),
             tell,
-            steps: 0,
+            steps: EnvironmentSteps::default(),
         }
     }
 
-    /// The refined policy, and the steps of the environment that it took.
-    pub fn run(mut self, mut actor: Actor) -> Result<(Actor, u64)> {
+    /// The refined policy, of several the one that is best with the wanted number of terms, and the steps of the environment that it took.
+    pub fn run(mut self, policy: Actor, others: Vec<Actor>) -> Result<Refined> {
         let most = self.agent.training.terms;
-        // What the price did not bring about in time.
+        // What the penalty did not bring about in time.
         let usual = PruneConfig {
             most,
             ..PruneConfig::default()
         };
-        if self.settings.fine_tune && self.agent.tuned {
+        let TrainSettings {
+            prune, fine_tune, ..
+        } = *self.settings;
+        let (mut actor, dropped) = match prune && !others.is_empty() {
+            true => self.best_of(policy, others, &usual)?,
+            false => (policy, None),
+        };
+        if fine_tune && self.agent.tuned {
             actor = self.tuned_law(actor, &usual)?;
-        } else if self.settings.prune {
+        } else if let Some(dropped) = dropped {
+            actor = dropped;
+        } else if prune {
             actor = self.dropped(actor, &usual)?;
         }
-        Ok((actor, self.steps))
+        Ok(Refined {
+            actor,
+            steps: self.steps,
+        })
+    }
+
+    /// The policy that is worth most when its terms have been dropped, all on the same starts: as it was, and as it is then.
+    fn best_of(
+        &mut self,
+        policy: Actor,
+        others: Vec<Actor>,
+        usual: &PruneConfig,
+    ) -> Result<(Actor, Option<Actor>)> {
+        let starts = self.world.training_starts(&self.stream, usual.starts);
+        let (mut best, mut most) = ((policy.clone(), None), f64::NEG_INFINITY);
+        for finalist in [policy].into_iter().chain(others) {
+            let dropped = self.dropped(finalist.clone(), usual)?;
+            let Return { mean, steps, .. } = evaluate(self.world, &dropped, &starts)?;
+            self.steps.pruning += steps;
+            if mean > most {
+                (best, most) = ((finalist, Some(dropped)), mean);
+            }
+        }
+        Ok(best)
     }
 
     /// What a term is worth shows when all are tuned: of a single law, one goes after the other, the rest tuned in between. Several laws have too many coefficients for that, and too many terms that could be exchanged.
@@ -149,7 +182,7 @@ impl<'a> Refining<'a> {
         let refined = work(self, &|| (self.tell)(what).is_ok())?;
         // What was stopped is not finished.
         (self.tell)(what)?;
-        self.steps += refined.env_steps;
+        self.steps += refined.steps;
         Ok(refined.actor)
     }
 }

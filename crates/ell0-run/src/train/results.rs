@@ -1,7 +1,7 @@
 //! What training leaves.
 
 use ell0::equation::Model;
-use ell0_control::agent::{Actor, EpisodeRecord};
+use ell0_control::agent::{Actor, EnvironmentSteps, EpisodeRecord};
 use serde::{Deserialize, Serialize};
 
 use super::{TrainSettings, job::Finished};
@@ -31,10 +31,8 @@ pub struct AgentResult {
     pub laws: Option<usize>,
     /// The law, for reading; that of all actions where they share one; none for a network.
     pub equation: Option<String>,
-    /// Steps of the environment for training.
-    pub env_steps: u64,
-    /// Steps of the environment for pruning and tuning after it.
-    pub refinement_steps: u64,
+    /// Every step that the environment took, by purpose.
+    pub environment_steps: EnvironmentSteps,
     /// Whether the coefficients were tuned after training.
     pub fine_tuned: bool,
     /// How long it took, by the observer's clock.

@@ -103,6 +103,7 @@ impl PolicySettings {
             seeds: self.seeds,
             prune: !self.reference,
             fine_tune: false,
+            optimum: true,
             as_published: self.reference,
             agents: AGENTS.into_iter().map(agent).collect::<Result<_>>()?,
             ..TrainSettings::default()

@@ -266,7 +266,7 @@ impl Tutorial {
                     ..PolicySettings::default()
                 };
                 StageResult::Policies(if inside.exists() {
-                    TrainSettings::resume(&site, PolicySettings::COMMAND, observer)?
+                    TrainSettings::resume(&site, PolicySettings::COMMAND, None, observer)?
                 } else {
                     settings.training()?.run(Some(&site), observer)?
                 })

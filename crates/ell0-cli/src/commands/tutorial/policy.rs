@@ -67,7 +67,7 @@ impl Policy {
         };
         let bars = Bars::stoppable();
         let run = if self.resume {
-            TrainSettings::resume(&site, COMMAND, &bars)
+            TrainSettings::resume(&site, COMMAND, None, &bars)
         } else {
             let settings = PolicySettings {
                 episodes: self.episodes,

@@ -2,7 +2,8 @@
 
 use ell0::{
     network::{
-        Activation, Architecture, Draw, Init, Loss, Mlp, MlpConfig, Noise as GateNoise, Pass,
+        Activation, Architecture, Dense, Draw, Gating, Init, Loss, Mlp, MlpConfig,
+        Noise as GateNoise, Pass,
     },
     rng::{Generator, Stream},
     training::Group,
@@ -29,6 +30,7 @@ use crate::{
 /// | `critic_rate` | 3e-4 | learning rate of the critics |
 /// | `actor_rate` | 3e-4 | learning rate of the policy's weights |
 /// | `gate_rate` | as `actor_rate` | learning rate of the policy's gates |
+/// | `gate_floor` | 0 | least probability of a gate to be open while it learns, so that it can open again; a gate at the floor is shut at test time |
 /// | `sampled_targets` | no | whether gates are drawn in the target policy, too, instead of those of test time |
 /// | `batch` | 256 | rows of a batch |
 /// | `critic_hidden` | 256, 256 | hidden widths of the critics |
@@ -45,6 +47,7 @@ pub struct Td3Config {
     pub critic_rate: f64,
     pub actor_rate: f64,
     pub gate_rate: Option<f64>,
+    pub gate_floor: f64,
     pub sampled_targets: bool,
     pub batch: usize,
     pub critic_hidden: Vec<usize>,
@@ -62,12 +65,16 @@ impl Default for Td3Config {
             critic_rate: 3e-4,
             actor_rate: 3e-4,
             gate_rate: None,
+            gate_floor: 0.0,
             sampled_targets: false,
             batch: 256,
             critic_hidden: vec![256, 256],
         }
     }
 }
+
+/// At a higher probability to be open, a gate of usual shape would not be shut at test time.
+const MOST_FLOOR: f64 = 0.2;
 
 /// Widest layer of a critic, and most values of a batch in all of its layers.
 const MOST_WIDTH: usize = 4096;
@@ -91,6 +98,7 @@ impl Td3Config {
             critic_hidden: vec![64, 64],
             actor_rate: 1e-3,
             gate_rate: Some(5e-3),
+            gate_floor: 0.01,
             ..self
         }
     }
@@ -120,6 +128,9 @@ impl Td3Config {
             let ok = value > 0.0 && value.is_finite();
             parameter(name, value, ok, "it must be positive and finite")?;
         }
+        let ok = (0.0..=MOST_FLOOR).contains(&self.gate_floor);
+        let shut = "from 0 to 0.2: at the floor a gate is shut at test time";
+        parameter("gate_floor", self.gate_floor, ok, shut)?;
         let one = "it must be at least 1";
         let delay = self.policy_delay;
         parameter("policy_delay", delay as f64, delay >= 1, one)?;
@@ -147,6 +158,21 @@ pub struct Noise {
     gates: [(Vec<f32>, Vec<f32>); 2],
 }
 
+/// The gates of each layer, and where P(z ≠ 0) = σ(log α − β log(−γ/ζ)) is the least that is allowed; none for 0.
+fn floors(architecture: &Architecture, least: f64) -> Vec<(std::ops::Range<usize>, f32)> {
+    let layers = architecture.layers().iter().enumerate();
+    let floor = |(k, layer): (usize, &Dense)| match layer.gating {
+        Gating::Gated(spec) if least > 0.0 => {
+            let gate = spec.distribution;
+            let shift = gate.beta() * (-gate.gamma() / gate.zeta()).ln();
+            let location = (least / (1.0 - least)).ln() + shift;
+            Some((architecture.log_alphas(k), location as f32))
+        }
+        _ => None,
+    };
+    layers.filter_map(floor).collect()
+}
+
 /// Half the range of an action, its least and its greatest value, in single precision.
 #[derive(Clone, Copy, Debug)]
 struct Range {
@@ -172,6 +198,8 @@ pub struct Td3 {
     seen: Vec<f32>,
     d_seen: Vec<f32>,
     target: Vec<f32>,
+    /// Gates, and the location that they do not fall below.
+    floors: Vec<(std::ops::Range<usize>, f32)>,
     /// The gradient of what each law pays by itself.
     paid: Vec<f32>,
     critic_architecture: Architecture,
@@ -215,6 +243,7 @@ impl Td3 {
             seen: vec![0.0; rows * inputs],
             d_seen: vec![0.0; rows * inputs],
             target: vec![0.0; rows],
+            floors: floors(actor.architecture(), config.gate_floor),
             paid: Vec::new(),
             critic_architecture: architecture,
             actor,
@@ -456,6 +485,10 @@ impl Algorithm for Td3 {
             policy
                 .adam
                 .step(&mut policy.parameters, &policy.gradient, 1.0, &groups)?;
+            for (gates, least) in &self.floors {
+                let gates = &mut policy.parameters[gates.clone()];
+                gates.iter_mut().for_each(|g| *g = g.max(*least));
+            }
             actor_loss = Some(loss);
             policy.follow(self.config.tau);
             let tau = self.config.tau;

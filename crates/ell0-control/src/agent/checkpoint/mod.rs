@@ -26,7 +26,9 @@ use ell0::{
 use serde::{Deserialize, Serialize};
 
 use self::episodes::{Episodes, Lines};
-use super::{Actor, EpisodeRecord, Memory, TrainConfig, Training};
+use super::{
+    Actor, EnvironmentSteps, EpisodeRecord, Memory, TrainConfig, Training, selection::Selection,
+};
 use crate::{
     environment::{Environment, Space, Tied},
     error::{Error, Result},
@@ -35,7 +37,7 @@ use crate::{
 
 /// The format of the state of a training, as its header says it. The policy alone is beside it: see [`Saver::policy_file`].
 pub const TRAINING_FORMAT: &str = "ell0-training";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Endings of the files of a stem: the state, experience (one of two), episodes, the policy.
 const STATE: &str = ".safetensors";
@@ -58,9 +60,10 @@ struct Header {
     action: Space,
     tied: Option<Tied>,
     episode: u64,
-    env_steps: u64,
+    steps: EnvironmentSteps,
     q_scale: f64,
     steering: Vec<f64>,
+    selection: Selection,
     counters: BTreeMap<String, u64>,
     replay: Experience,
     episodes: Lines,
@@ -74,6 +77,11 @@ struct Experience {
     /// Which of all transitions the first row is.
     first: u64,
     rows: u64,
+}
+
+/// The name of the parameters of a policy that was evaluated.
+fn candidate_name(k: usize) -> String {
+    format!("candidate{k}.parameters")
 }
 
 fn beside(stem: &Path, ending: &str) -> PathBuf {
@@ -175,7 +183,13 @@ impl Saver {
         }
         self.push_experience(&training.replay)?;
         self.episodes.push(&training.history)?;
-        let Memory { tensors, counters } = training.agent.memory();
+        let Memory {
+            mut tensors,
+            counters,
+        } = training.agent.memory();
+        for (k, candidate) in training.selection.candidates.iter().enumerate() {
+            tensors.insert(candidate_name(k), candidate.parameters.clone());
+        }
         let header = Header {
             config: training.config.clone(),
             world: training.world().text(),
@@ -183,9 +197,10 @@ impl Saver {
             action: training.world().action_space().clone(),
             tied: training.actor().tied().cloned(),
             episode: training.episode,
-            env_steps: training.env_steps,
+            steps: training.steps,
             q_scale: training.q_scale,
             steering: training.steering.clone(),
+            selection: training.selection.clone(),
             counters,
             replay: self.experience,
             episodes: self.episodes.lines(),
@@ -199,7 +214,7 @@ impl Saver {
         self.named = self.experience.file;
         // Nothing points to the other one any more; should it stay, it is deleted when training goes on.
         let _ = std::fs::remove_file(beside(&self.stem, REPLAY[1 - self.named]));
-        training.actor().save(beside(&self.stem, POLICY))
+        training.policy().save(beside(&self.stem, POLICY))
     }
 
     /// Appends transitions that are not on the disk yet, or moves to a new journal.
@@ -234,7 +249,7 @@ impl Saver {
 }
 
 impl Actor {
-    /// The policy that the state of a training holds.
+    /// The policy that the state of a training has to show for itself: see [`Training::policy`].
     pub fn of_training(state: impl AsRef<Path>) -> Result<Actor> {
         let state = state.as_ref();
         let bytes = input::read(state, input::MOST_BINARY).map_err(|e| failed("read", state, e))?;
@@ -248,14 +263,22 @@ impl Actor {
             header.tied,
             &stream,
         )?;
-        let parameters = tensors.take(POLICY_PARAMETERS, &[actor.parameters().len()])?;
+        let mut selection = header.selection;
+        let size = actor.parameters().len();
+        for (k, candidate) in selection.candidates.iter_mut().enumerate() {
+            candidate.parameters = tensors.take(&candidate_name(k), &[size])?;
+        }
+        let parameters = match selection.chosen(header.config.worth()) {
+            Some(chosen) => chosen.parameters.clone(),
+            None => tensors.take(POLICY_PARAMETERS, &[size])?,
+        };
         actor.parameters_mut().copy_from_slice(&parameters);
         Ok(actor)
     }
 }
 
 impl Training {
-    /// Goes on with the training under a stem. The settings and the world must be those that it began with.
+    /// Goes on with the training under a stem. The settings and the world must be those that it began with; only the number of episodes may be another.
     pub fn resume(
         stem: impl AsRef<Path>,
         config: TrainConfig,
@@ -266,7 +289,11 @@ impl Training {
         let bytes =
             input::read(&state, input::MOST_BINARY).map_err(|e| failed("read", &state, e))?;
         let (header, tensors) = from_bytes::<Header>(TRAINING_FORMAT, VERSION, &bytes, &state)?;
-        if header.config != config {
+        let begun_with = TrainConfig {
+            episodes: config.episodes,
+            ..header.config
+        };
+        if begun_with != config {
             return Err(wrong(&state, "it was begun with other settings"));
         }
         let mut training = Training::new(config, world)?;
@@ -288,6 +315,12 @@ impl Training {
         };
         for name in tensors.names() {
             memory.tensors.insert(name.into(), tensors.take_flat(name)?);
+        }
+        training.selection = header.selection;
+        let size = training.agent.policy_parameters().len();
+        for (k, candidate) in training.selection.candidates.iter_mut().enumerate() {
+            let taken = memory.take(&candidate_name(k), size);
+            candidate.parameters = taken.map_err(|e| wrong(&state, e))?;
         }
         training
             .agent
@@ -313,7 +346,7 @@ impl Training {
         }
         training.history = history;
         training.episode = header.episode;
-        training.env_steps = header.env_steps;
+        training.steps = header.steps;
         training.q_scale = header.q_scale;
         if header.steering.len() != training.steering.len() {
             return Err(wrong(&state, "it has another number of laws"));

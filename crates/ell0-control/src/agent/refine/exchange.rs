@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{FineTuneConfig, PruneConfig, Refined, fine_tune, prune};
 use crate::{
-    agent::Actor,
+    agent::{Actor, EnvironmentSteps},
     analysis::Pulse,
     environment::Environment,
     error::{Result, require_parameter},
@@ -64,7 +64,7 @@ pub fn exchange(
         "it must be positive and finite",
     )?;
     let starts = world.training_starts(&stream.split("starts"), config.starts);
-    let (mut best, mut env_steps) = (actor.clone(), 0);
+    let (mut best, mut steps) = (actor.clone(), EnvironmentSteps::default());
     for round in (0..config.rounds).take_while(|_| pulse()) {
         let Some(coefficients) = best.scaled_coefficients() else {
             break;
@@ -74,7 +74,7 @@ pub fn exchange(
         };
         let most = config.most.unwrap_or(largest);
         let level = evaluate(world, &best, &starts)?;
-        env_steps += level.steps;
+        steps.tuning += level.steps;
         let probed = |k: usize, value: f64| -> Result<Actor> {
             let mut with = coefficients.clone();
             with[k] = value;
@@ -94,7 +94,7 @@ pub fn exchange(
                 Ok((result.mean, k, value, result.steps))
             })
             .collect::<Result<Vec<_>>>()?;
-        env_steps += seen.iter().map(|s| s.3).sum::<u64>();
+        steps.tuning += seen.iter().map(|s| s.3).sum::<u64>();
         seen.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut tried: Vec<usize> = Vec::new();
         let mut found: Option<(f64, Actor)> = None;
@@ -121,7 +121,10 @@ pub fn exchange(
             let fewer = prune(&more.actor, world, &fewer, &own, pulse)?;
             let tuned = fine_tune(&fewer.actor, world, &tune, &own, pulse)?;
             let result = evaluate(world, &tuned.actor, &starts)?;
-            env_steps += more.env_steps + fewer.env_steps + tuned.env_steps + result.steps;
+            for part in [more.steps, fewer.steps, tuned.steps] {
+                steps += part;
+            }
+            steps.tuning += result.steps;
             if found.as_ref().is_none_or(|(worth, _)| result.mean > *worth) {
                 found = Some((result.mean, tuned.actor));
             }
@@ -131,8 +134,5 @@ pub fn exchange(
             _ => break,
         }
     }
-    Ok(Refined {
-        actor: best,
-        env_steps,
-    })
+    Ok(Refined { actor: best, steps })
 }

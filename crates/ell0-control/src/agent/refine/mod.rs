@@ -10,7 +10,7 @@ pub use prune::{PruneConfig, prune};
 pub use simplify::{SimplifyConfig, simplify};
 pub use tune::{FineTuneConfig, fine_tune};
 
-use super::Actor;
+use super::{Actor, EnvironmentSteps};
 
 /// A policy after refinement, and what it cost.
 #[derive(Clone, Debug)]
@@ -18,5 +18,13 @@ pub struct Refined {
     /// The policy.
     pub actor: Actor,
     /// Steps of the environment that were spent on it.
-    pub env_steps: u64,
+    pub steps: EnvironmentSteps,
+}
+
+/// A policy as it was: nothing could be done, and nothing was spent.
+fn untouched(actor: &Actor) -> Refined {
+    Refined {
+        actor: actor.clone(),
+        steps: EnvironmentSteps::default(),
+    }
 }

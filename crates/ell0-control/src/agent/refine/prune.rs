@@ -3,9 +3,9 @@
 use ell0::rng::Stream;
 use serde::{Deserialize, Serialize};
 
-use super::Refined;
+use super::{Refined, untouched};
 use crate::{
-    agent::Actor,
+    agent::{Actor, EnvironmentSteps},
     analysis::Pulse,
     environment::Environment,
     error::{Result, require_parameter},
@@ -61,17 +61,14 @@ pub fn prune(
         require_parameter(name, value, value >= 0.0 && value.is_finite(), share)?;
     }
     let starts = world.training_starts(stream, starts);
-    let mut env_steps = 0;
+    let mut pruning = 0;
     let mut worth = |actor: &Actor| -> Result<f64> {
         let Return { mean, steps, .. } = evaluate(world, actor, &starts)?;
-        env_steps += steps;
+        pruning += steps;
         Ok(mean)
     };
     let Some(mut coefficients) = actor.scaled_coefficients() else {
-        return Ok(Refined {
-            actor: actor.clone(),
-            env_steps: 0,
-        });
+        return Ok(untouched(actor));
     };
     let mut best = actor.with_coefficients(&coefficients)?;
     if let Some(most) = most {
@@ -101,7 +98,10 @@ pub fn prune(
     }
     Ok(Refined {
         actor: best,
-        env_steps,
+        steps: EnvironmentSteps {
+            pruning,
+            ..EnvironmentSteps::default()
+        },
     })
 }
 

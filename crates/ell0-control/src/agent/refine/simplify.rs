@@ -8,9 +8,9 @@ use ell0::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{FineTuneConfig, Refined, fine_tune};
+use super::{FineTuneConfig, Refined, fine_tune, untouched};
 use crate::{
-    agent::Actor,
+    agent::{Actor, EnvironmentSteps},
     analysis::Pulse,
     environment::Environment,
     error::{Result, require_parameter},
@@ -63,10 +63,7 @@ pub fn simplify(
         "it must be finite and not negative",
     )?;
     let (Some(features), Some(_)) = (actor.features(), actor.scaled_coefficients()) else {
-        return Ok(Refined {
-            actor: actor.clone(),
-            env_steps: 0,
-        });
+        return Ok(untouched(actor));
     };
     let terms = features.terms();
     let places: HashMap<Vec<Factor>, usize> = (0..terms.len())
@@ -75,7 +72,11 @@ pub fn simplify(
     let starts = world.training_starts(&stream.split("starts"), config.starts);
     let begin = evaluate(world, actor, &starts)?;
     let least = begin.mean - tolerance * begin.mean.abs();
-    let (mut best, mut env_steps) = (actor.clone(), begin.steps);
+    let mut best = actor.clone();
+    let mut steps = EnvironmentSteps {
+        tuning: begin.steps,
+        ..EnvironmentSteps::default()
+    };
     let tune = FineTuneConfig {
         generations: config.generations,
         starts: config.starts,
@@ -101,7 +102,7 @@ pub fn simplify(
                 with[k] = share * std::mem::take(&mut with[at]);
                 let candidate = best.with_coefficients(&with)?;
                 let result = evaluate(world, &candidate, &starts)?;
-                env_steps += result.steps;
+                steps.tuning += result.steps;
                 if look.as_ref().is_none_or(|(worth, _)| result.mean > *worth) {
                     look = Some((result.mean, candidate));
                 }
@@ -110,7 +111,8 @@ pub fn simplify(
             let own = stream.split("simplify").split(&format!("{at} {k}"));
             let tuned = fine_tune(&candidate, world, &tune, &own, pulse)?;
             let result = evaluate(world, &tuned.actor, &starts)?;
-            env_steps += tuned.env_steps + result.steps;
+            steps += tuned.steps;
+            steps.tuning += result.steps;
             if result.mean >= least {
                 found = Some(tuned.actor);
                 break;
@@ -121,10 +123,7 @@ pub fn simplify(
             None => settled.push(at),
         }
     }
-    Ok(Refined {
-        actor: best,
-        env_steps,
-    })
+    Ok(Refined { actor: best, steps })
 }
 
 /// The open term of the highest degree, above 1, that is not settled.

@@ -4,9 +4,13 @@ use ell0::rng::Stream;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::Refined;
+use super::{Refined, untouched};
 use crate::{
-    agent::Actor, analysis::Pulse, environment::Environment, error::Result, evaluation::evaluate,
+    agent::{Actor, EnvironmentSteps},
+    analysis::Pulse,
+    environment::Environment,
+    error::Result,
+    evaluation::evaluate,
 };
 
 /// How coefficients are tuned.
@@ -42,17 +46,11 @@ pub fn fine_tune(
     pulse: Pulse,
 ) -> Result<Refined> {
     let Some(start) = actor.scaled_coefficients() else {
-        return Ok(Refined {
-            actor: actor.clone(),
-            env_steps: 0,
-        });
+        return Ok(untouched(actor));
     };
     let open: Vec<usize> = (0..start.len()).filter(|&k| start[k] != 0.0).collect();
     if open.is_empty() {
-        return Ok(Refined {
-            actor: actor.clone(),
-            env_steps: 0,
-        });
+        return Ok(untouched(actor));
     }
     let starts = world.training_starts(&stream.split("starts"), config.starts);
     let mut mean: Vec<f64> = open.iter().map(|&k| start[k]).collect();
@@ -64,7 +62,7 @@ pub fn fine_tune(
     };
     let first = with(&mean)?;
     let begin = evaluate(world, &first, &starts)?;
-    let (mut best, mut env_steps) = ((begin.mean, mean.clone()), begin.steps);
+    let (mut best, mut tuning) = ((begin.mean, mean.clone()), begin.steps);
     let candidates = 2 * open.len() + 8;
     for generation in (0..config.generations).take_while(|_| pulse()) {
         let tries: Vec<(f64, Vec<f64>, u64)> = (0..candidates)
@@ -81,7 +79,7 @@ pub fn fine_tune(
                 Ok((result.mean, values, result.steps))
             })
             .collect::<Result<_>>()?;
-        env_steps += tries.iter().map(|t| t.2).sum::<u64>();
+        tuning += tries.iter().map(|t| t.2).sum::<u64>();
         let mut ranked: Vec<&(f64, Vec<f64>, u64)> = tries.iter().collect();
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
         let elite = &ranked[..candidates.div_ceil(4)];
@@ -99,6 +97,9 @@ pub fn fine_tune(
     }
     Ok(Refined {
         actor: with(&best.1)?,
-        env_steps,
+        steps: EnvironmentSteps {
+            tuning,
+            ..EnvironmentSteps::default()
+        },
     })
 }

@@ -14,9 +14,10 @@ fn same(a: &Training, b: &Training) -> bool {
     a.agent.memory() == b.agent.memory()
         && a.replay == b.replay
         && a.history == b.history
-        && (a.episode, a.env_steps) == (b.episode, b.env_steps)
+        && (a.episode, a.steps) == (b.episode, b.steps)
         && a.q_scale.to_bits() == b.q_scale.to_bits()
         && a.steering == b.steering
+        && a.selection == b.selection
 }
 
 fn config() -> TrainConfig {
@@ -74,8 +75,8 @@ fn a_resumed_training_goes_on_to_the_same_bits() {
             saver.save(&part).expect("saved");
         }
         if k % 2 == 1 {
-            part.note_evaluation(-1.5);
-            whole.note_evaluation(-1.5);
+            part.evaluate().expect("a return");
+            whole.evaluate().expect("a return");
         }
         saver.save(&part).expect("saved");
         assert!(Saver::exists(&stem));
@@ -83,7 +84,7 @@ fn a_resumed_training_goes_on_to_the_same_bits() {
         (part, saver) = resume(&stem).expect("a checkpoint");
         assert!(same(&whole, &part), "episode {k}");
         let alone = Actor::load(Saver::policy_file(&stem)).expect("a policy");
-        assert_eq!(alone, whole.actor());
+        assert_eq!(alone, whole.policy());
         let state = folder.path().join("a.b.safetensors");
         assert_eq!(Actor::of_training(state).expect("a policy"), alone);
         let seen = Saver::read_episodes(&stem).expect("episodes");

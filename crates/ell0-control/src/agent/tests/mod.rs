@@ -1,4 +1,5 @@
 mod actor;
+mod best;
 mod checkpoint;
 mod refine;
 mod tied;

@@ -71,7 +71,7 @@ fn pruning_keeps_its_promise() {
             assert!(*new == 0.0 && old.abs() <= 0.1 * 30.0 || (old - new).abs() < 1e-6 * old.abs());
         }
         // One measurement before, and one for each of the three small terms.
-        assert_eq!(pruned.env_steps, 4 * 60 * 100);
+        assert_eq!(pruned.steps.total(), 4 * 60 * 100);
         dropped.push(terms);
     }
     assert!(dropped.is_sorted() && dropped[2] >= 1, "{dropped:?}");
@@ -101,7 +101,7 @@ fn tuning_does_not_make_worse() {
     };
     assert!(worth(&tuned.actor) > worth(&actor));
     assert_eq!(tuned.actor.terms(), actor.terms());
-    assert_eq!(tuned.env_steps, (1 + 4 * (2 * 7 + 8)) * 30 * 100);
+    assert_eq!(tuned.steps.tuning, (1 + 4 * (2 * 7 + 8)) * 30 * 100);
     let again = fine_tune(&actor, world.as_ref(), &config, &stream, &on).expect("tuned");
     assert_eq!(again.actor, tuned.actor);
     let none = FineTuneConfig {
@@ -122,7 +122,7 @@ fn tuning_does_not_make_worse() {
     )
     .expect("an actor");
     let same = fine_tune(&network, world.as_ref(), &none, &stream, &on).expect("untouched");
-    assert_eq!((same.actor, same.env_steps), (network, 0));
+    assert_eq!((same.actor, same.steps.total()), (network, 0));
 }
 
 /// A law that is to have fewer terms keeps those that matter most.

@@ -275,7 +275,7 @@ fn a_world_that_breaks_down_costs_no_training() {
         assert_eq!(
             (
                 training.episode,
-                training.env_steps,
+                training.steps.learning,
                 training.history().len()
             ),
             (5, 200, 5)

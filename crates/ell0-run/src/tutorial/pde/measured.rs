@@ -129,7 +129,7 @@ fn trained(
         terms: terms.map(mean),
         law: result.equation.clone(),
         measured: in_all(grid, &policy.actor)?,
-        env_steps: Some(result.env_steps + result.refinement_steps),
+        env_steps: Some(result.environment_steps.total()),
         seconds: Some(result.seconds),
     })
 }

@@ -116,7 +116,7 @@ impl PdeSettings {
             }
             let site = Site::new(&inside);
             let run = match inside.exists() {
-                true => TrainSettings::resume(&site, Self::COMMAND, observer),
+                true => TrainSettings::resume(&site, Self::COMMAND, None, observer),
                 false => part.training(self)?.run(Some(&site), observer),
             };
             run.map_err(stopped)?;
