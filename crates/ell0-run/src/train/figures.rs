@@ -84,7 +84,7 @@ fn figure(title: &str, done: &[Curve]) -> Figure {
     };
     let chart = |name: &str| Chart::new(name, Axis::linear("episode"), Axis::linear("return"));
     let mut training = chart(&format!("{title}: training, mean of ten episodes"));
-    let mut evaluation = chart(&format!("{title}: evaluation on the grid"));
+    let mut evaluation = chart(&format!("{title}: evaluation"));
     for (name, jobs) in &lines {
         let points = curve(jobs, &|e| Some(e.training_return));
         let smooth = points.iter().enumerate().map(|(k, point)| {

@@ -7,7 +7,7 @@ use super::{
     },
     quick,
 };
-use crate::{evaluation::evaluate, testing::Cart};
+use crate::{environment::Environment, evaluation::evaluate, testing::Cart};
 
 /// A policy of so many terms with these returns.
 fn candidate(episode: u64, size: u64, returns: [f64; 4]) -> Candidate {
