@@ -134,12 +134,12 @@ def train(
     episodes, updates, worlds : int, optional
         Episodes, updates after each, and worlds stepped side by side (so many episodes count as
         one). By default 250, 200 and 1; for fields what suits them. Of another number of episodes
-        the same share is random, and the price rises in the same share of them.
+        the same share is random, and the penalty rises in the same share of them.
     lambda_ : float or list of float, optional
-        The price of an open gate, relative to the size of Q; 0.001. Several are trained side by
-        side.
+        The penalty of an open gate, relative to the size of Q; 0.001, and 0.0003 to begin with
+        where `terms` is given (but for fields). Several are trained side by side.
     penalty : {"l0", "l1"}
-        What is paid for: open gates, or the sizes of coefficients.
+        What is penalised: open gates, or the sizes of coefficients.
     terms : int, optional
         The number of terms of each action.
     fine_tune, exchange : bool

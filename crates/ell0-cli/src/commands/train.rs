@@ -25,7 +25,7 @@ use crate::{
 
 /// Learn a control policy by acting
 ///
-/// TD3 or DDPG with a policy that is a network, or a dictionary whose terms are gated: it ends as a formula of a few terms. Several policies or prices are trained side by side.
+/// TD3 or DDPG with a policy that is a network, or a dictionary whose terms are gated: it ends as a formula of a few terms. Several policies or penalties are trained side by side. The best evaluated policy is kept.
 #[derive(Args)]
 #[command(
     allow_negative_numbers = true,
@@ -44,7 +44,7 @@ pub struct Train {
     /// Episodes [default: 250; 120 for fields]
     #[arg(long, value_parser = crate::values::at_least_one, allow_negative_numbers = true)]
     episodes: Option<u64>,
-    /// Worlds stepped side by side: so many episodes count as one [default: 1; 4 to 16 for fields]
+    /// Environments stepped side by side: so many episodes count as one [default: 1; 4 to 16 for fields]
     #[arg(long, value_parser = crate::values::whole::<1, 1000>, allow_negative_numbers = true)]
     worlds: Option<u64>,
     /// Updates after each episode [default: 200; a quarter of its steps for fields; 100 with --reference]
@@ -56,13 +56,13 @@ pub struct Train {
     /// First seed
     #[arg(long, default_value_t = 0, value_parser = crate::values::seed, allow_negative_numbers = true)]
     seed: u64,
-    /// Price of an open gate, relative to the size of Q; several with commas between them give the frontier of return and terms [default: 0.001]
+    /// Penalty of an open gate, relative to the size of Q; several with commas between them give the frontier of return and terms [default: 0.001; 0.0003 with --terms, but for fields]
     #[arg(long, value_delimiter = ',')]
     lambda: Vec<f64>,
-    /// What is paid for: open gates, or the sizes of coefficients
+    /// What is penalised: open gates, or the sizes of coefficients
     #[arg(long, default_value = "l0", value_parser = ["l0", "l1"], conflicts_with = "reference")]
     penalty: String,
-    /// Number of terms of each action: the price is steered to it, and what is too many is dropped after training
+    /// Number of terms of each action: the penalty is steered to it, and what is too many is dropped after training
     #[arg(long, value_parser = crate::values::count, allow_negative_numbers = true)]
     terms: Option<usize>,
     /// After training, tune the remaining coefficients on rollouts (the extra steps are counted)

@@ -32,18 +32,17 @@ fn the_best_at_its_penalty_is_chosen() {
     selection.offer(candidate(10, 20, [-100.0, -100.0, -100.0, -100.0]), worth);
     // A tenth more return for all of them, and half of the terms.
     selection.offer(candidate(20, 10, [-90.0, -90.0, -90.0, -90.0]), worth);
-    assert_eq!(
-        (chosen(&selection, worth), selection.candidates.len()),
-        (20, 1)
-    );
+    assert_eq!(chosen(&selection, worth), 20);
     // A unit is worth 0.9: two terms fewer do not make up for 3 that everyone loses, but do where some gain.
     selection.offer(candidate(30, 8, [-93.0, -93.0, -93.0, -93.0]), worth);
     assert_eq!(chosen(&selection, worth), 20);
     selection.offer(candidate(40, 8, [-99.0, -87.0, -97.0, -88.0]), worth);
     assert_eq!(chosen(&selection, worth), 40);
-    // A collapse is never chosen, however small it is.
+    // A collapse is never chosen, however small it is; only the best are remembered.
     selection.offer(candidate(50, 1, [-200.0, -190.0, -210.0, -180.0]), worth);
     assert_eq!(chosen(&selection, worth), 40);
+    assert_eq!(selection.candidates.len(), 3);
+    assert_eq!(selection.runners_up(worth).len(), 2);
 }
 
 /// While the return is far behind the best, the penalty falls from evaluation to evaluation; when it is back, it rises to what it was.
