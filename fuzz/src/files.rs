@@ -22,8 +22,7 @@ pub fn walk(folder: &Path) -> io::Result<Vec<PathBuf>> {
 /// Whether a file or folder is half-written, or was to be deleted: its name says so.
 #[must_use]
 pub fn is_temporary(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with(ell0::checkpoint::TEMPORARY)
+    path.file_name().is_some_and(ell0::checkpoint::is_temporary)
 }
 
 /// FNV-1a: the same contents have the same print.

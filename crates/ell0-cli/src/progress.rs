@@ -3,7 +3,6 @@
 use crate::screen;
 use std::{
     collections::HashMap,
-    io::{IsTerminal, stderr},
     ops::ControlFlow,
     sync::{
         Mutex, PoisonError,
@@ -54,7 +53,7 @@ impl Bars {
         Bars {
             all: MultiProgress::with_draw_target(ProgressDrawTarget::stderr()),
             bars: Mutex::default(),
-            terminal: stderr().is_terminal(),
+            terminal: screen::has_messages_on_a_terminal(),
         }
     }
 

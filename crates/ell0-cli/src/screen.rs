@@ -1,6 +1,6 @@
 //! The one way to the screen. Names of columns, paths and labels are what others wrote: characters that a terminal would obey instead of showing them are escaped here, whoever printed them.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use ell0::wording::visible;
 
@@ -24,6 +24,12 @@ pub fn out() -> Out {
 #[allow(clippy::disallowed_methods, reason = "this is the place")]
 pub fn err() -> Screen<io::StderrLock<'static>> {
     Screen::new(io::stderr().lock())
+}
+
+/// Whether messages go to a terminal, and not to a file or another program.
+#[allow(clippy::disallowed_methods, reason = "this is the place")]
+pub fn has_messages_on_a_terminal() -> bool {
+    io::stderr().is_terminal()
 }
 
 /// A line of a message. That it could not be written can be told nobody.
@@ -79,7 +85,7 @@ mod tests {
     #[test]
     fn what_a_terminal_would_obey_is_escaped() {
         let mut screen = Screen::new(Vec::new());
-        write!(screen, "θ\t{}\n{}", "\u{1b}[31mred\u{9b}", "abc\u{202e}cba").expect("written");
+        write!(screen, "θ\t\u{1b}[31mred\u{9b}\nabc\u{202e}cba").expect("written");
         // A letter that comes in two parts.
         let (first, second) = "é".as_bytes().split_at(1);
         screen.write_all(first).expect("written");

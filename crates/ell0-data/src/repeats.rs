@@ -61,6 +61,26 @@ const EXCESS: usize = 3;
 const REGULAR: f64 = 0.8;
 const VALUES: u64 = 10;
 
+/// Neighbouring values of about the same size: instruments that show so many digits round large ones more than small ones.
+#[derive(Debug, Default)]
+struct Decade {
+    steps: Vec<f64>,
+    /// Repeats beside these steps.
+    repeats: usize,
+}
+
+impl Decade {
+    /// The smallest step, if the usual one is many of it and there are more repeats than rounding makes.
+    fn smallest(&mut self) -> Option<f64> {
+        self.steps.sort_by(f64::total_cmp);
+        let smallest = *self.steps.first()?;
+        let fine = self.steps[self.steps.len() / 2] >= FINE * smallest;
+        // What rounding would make of equal neighbours is about as frequent as the smallest step.
+        let near = self.steps.partition_point(|s| *s <= 1.5 * smallest);
+        (fine && self.repeats > EXCESS * near).then_some(smallest)
+    }
+}
+
 /// What is known of one state.
 #[derive(Debug, Default)]
 struct Watched {
@@ -70,9 +90,9 @@ struct Watched {
     rows: u64,
     of: u64,
     place: Option<String>,
-    steps: Vec<f64>,
-    /// Repeats as long as steps were kept.
-    beside: usize,
+    /// Steps that are kept, by the power of ten of the smaller of the two values.
+    decades: BTreeMap<i32, Decade>,
+    kept: usize,
     /// How many values stand for so many rows.
     lengths: BTreeMap<u64, u64>,
 }
@@ -106,11 +126,19 @@ impl Watch {
                     continue;
                 };
                 state.of += 1;
-                let kept = state.steps.len() < KEPT;
+                let kept = state.kept < KEPT;
+                // The finer of the two scales, of which both are multiples.
+                let size = value.abs().min(last.abs());
+                let decade = match size > 0.0 {
+                    true => size.log10().floor() as i32,
+                    false => i32::MIN,
+                };
                 if *value == last {
                     state.rows += 1;
                     state.length += 1;
-                    state.beside += usize::from(kept);
+                    if kept {
+                        state.decades.entry(decade).or_default().repeats += 1;
+                    }
                     state
                         .place
                         .get_or_insert_with(|| run.spot.place(run.places[k]));
@@ -118,7 +146,9 @@ impl Watch {
                     *state.lengths.entry(state.length).or_default() += 1;
                     state.length = 1;
                     if kept {
-                        state.steps.push((value - last).abs());
+                        let own = state.decades.entry(decade).or_default();
+                        own.steps.push((value - last).abs());
+                        state.kept += 1;
                     }
                 }
             }
@@ -139,17 +169,24 @@ impl Watch {
 impl Watched {
     fn told(&mut self, state: usize, noise: impl Fn() -> f64) -> Option<Repeats> {
         let few = self.rows < FEWEST || (self.rows as f64) < SHARE * self.of as f64;
-        if few || self.steps.is_empty() {
+        if few {
             return None;
         }
-        self.steps.sort_by(f64::total_cmp);
-        let smallest = self.steps[0];
-        let fine = self.steps[self.steps.len() / 2] >= FINE * smallest;
+        // Most repeats are where values are fine, or rounding makes them.
+        let mut telling = 0;
+        let mut smallest = f64::INFINITY;
+        for decade in self.decades.values_mut() {
+            if let Some(own) = decade.smallest() {
+                telling += decade.repeats;
+                smallest = smallest.min(own);
+            }
+        }
+        let all: usize = self.decades.values().map(|decade| decade.repeats).sum();
+        if 2 * telling < all || telling == 0 {
+            return None;
+        }
         let every = self.every();
-        // What rounding would make of equal neighbours is about as frequent as the smallest step.
-        let near = self.steps.partition_point(|s| *s <= 1.5 * smallest);
-        let noisy = self.beside > EXCESS * near && noise() >= NOISY * smallest;
-        (fine && (noisy || every.is_some())).then(|| Repeats {
+        (every.is_some() || noise() >= NOISY * smallest).then(|| Repeats {
             state,
             rows: self.rows,
             of: self.of,

@@ -177,7 +177,7 @@ pub enum Error {
     IsAFolder(PathBuf),
     /// A folder that holds what no run has put there, so that it is not replaced.
     #[error(
-        "the folder {} holds {}, which no run has put there; only folders of runs are replaced",
+        "the folder {} holds {}, which the manifest of no run names; only folders of runs are replaced",
         shown_path(folder),
         shown(name)
     )]

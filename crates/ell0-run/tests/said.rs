@@ -13,12 +13,15 @@ fn names(all: &[&str]) -> Vec<String> {
 }
 
 fn fit(data: DataSettings, columns: Vec<(&str, Vec<f64>)>) -> Discovery {
+    tried(data, columns).expect("a law")
+}
+
+fn tried(data: DataSettings, columns: Vec<(&str, Vec<f64>)>) -> ell0_run::Result<Discovery> {
     let settings = FitSettings {
         data,
         ..FitSettings::default()
     };
-    let found = settings.run_on(&[Frame::new(columns)], &Silent);
-    found.expect("a law")
+    settings.run_on(&[Frame::new(columns)], &Silent)
 }
 
 fn states(all: &[&str], library: &str) -> DataSettings {
@@ -61,7 +64,7 @@ fn maps_of_noisy_sensors_are_not_explained() {
     for rows in [200, 1000] {
         for noise in [0.1, 0.3, 0.5] {
             let mut rng = rng(rows as u64);
-            let clean: Vec<f64> = (0..rows).map(|k| 0.99f64.powi(k as i32)).collect();
+            let clean: Vec<f64> = (0..rows).map(|k| 0.99f64.powi(k)).collect();
             let size = noise * ell0_data::noise::deviation(&clean);
             let x = clean.iter().map(|x| x + size * rng.normal()).collect();
             let found = fit(data.clone(), vec![("x", x)]);
@@ -469,6 +472,9 @@ fn noise_of_a_map_is_corrected() {
             plain.model.text(4)
         );
     }
+    // What is left is the noise of the sensor, before and after the step.
+    let words = judged(&found)[0].words();
+    assert!(words.starts_with("explained to the noise"), "{words}");
 }
 
 #[test]
@@ -506,4 +512,76 @@ fn errors_that_cannot_be_used_are_refused() {
         ..states
     };
     refused(timed, with_errors(1, 0.1), "leave the errors out");
+}
+
+/// Errors that leave nothing of a law, or that contradict the data.
+#[test]
+fn errors_beyond_the_data_end_with_no_law_or_a_word() {
+    let mut rng = rng(3);
+    let a = normal(&mut rng, 1500);
+    let data = regression(&["a"], "polynomial(1)");
+    let y: Vec<f64> = a.iter().map(|a| 0.15 * a + rng.normal()).collect();
+    for noise in [0.5, 0.8, 0.95] {
+        let settings = with_noise(data.clone(), each("a", noise));
+        match tried(settings, vec![("a", a.clone()), ("y", y.clone())]) {
+            Ok(found) => assert_ne!(judged(&found)[0].verdict, Verdict::Explained),
+            Err(error) => assert!(error.to_string().contains("errors"), "{error}"),
+        }
+    }
+    let y = a
+        .iter()
+        .map(|a| 1.0 + 2.0 * a + 0.3 * rng.normal())
+        .collect();
+    let refused = tried(with_noise(data, each("a", 0.7)), vec![("a", a), ("y", y)]);
+    let error = refused.expect_err("refused").to_string();
+    assert!(
+        error.contains("would leave more than the law leaves"),
+        "{error}"
+    );
+}
+
+/// Prey and predators as they were measured: 1000 rows, with noise relative to their values.
+fn populations(noise: f64, digits: Option<i32>, seed: u64) -> Vec<(&'static str, Vec<f64>)> {
+    let mut rng = rng(seed);
+    let (mut x, mut y) = (1.0f64, 0.5f64);
+    let (mut xs, mut ys, mut ts) = (Vec::new(), Vec::new(), Vec::new());
+    let shown = |value: f64| match digits {
+        Some(digits) => {
+            let unit = 10f64.powi(value.abs().log10().floor() as i32 + 1 - digits);
+            (value / unit).round() * unit
+        }
+        None => value,
+    };
+    for k in 0..20_000 {
+        if k % 20 == 0 {
+            ts.push(f64::from(k) * 0.001);
+            xs.push(shown(1000.0 * x * (1.0 + noise * rng.normal())));
+            ys.push(shown(1000.0 * y * (1.0 + noise * rng.normal())));
+        }
+        (x, y) = (x + 0.001 * (x - x * y), y + 0.001 * (x * y - y));
+    }
+    vec![("t", ts), ("x", xs), ("y", ys)]
+}
+
+/// Nothing is said of relations or repeats where there are none.
+#[test]
+fn healthy_data_have_no_relations_and_no_repeats() {
+    for seed in 0..3 {
+        for noise in [0.005, 0.01, 0.02, 0.05] {
+            let found = fit(
+                states(&["x", "y"], "polynomial(3)"),
+                populations(noise, None, seed),
+            );
+            assert_eq!(found.relations, [], "{noise} {seed}");
+            for digits in [3, 4, 5] {
+                let columns = populations(noise, Some(digits), seed);
+                let found = fit(states(&["x", "y"], "polynomial(2)"), columns);
+                assert!(
+                    found.data.repeats.is_empty(),
+                    "{noise} {digits}: {:?}",
+                    found.data.repeats
+                );
+            }
+        }
+    }
 }

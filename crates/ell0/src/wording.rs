@@ -29,7 +29,8 @@ fn seen(c: char) -> String {
 /// A text of several lines, as a terminal shows it: what it would obey instead is escaped, but for ends of lines and tabs.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
-    let stays = |c: char| matches!(c, '\n' | '\t');
+    // Joiners are part of how some scripts are written.
+    let stays = |c: char| matches!(c, '\n' | '\t' | '\u{200c}' | '\u{200d}');
     if text.chars().all(|c| stays(c) || !is_unseen(c)) {
         return text.into();
     }

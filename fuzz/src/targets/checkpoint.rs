@@ -26,9 +26,12 @@ pub struct Checkpoint {
     exports: Desk,
 }
 
+/// The version of a training's state.
+const TRAINING: u32 = 4;
+
 /// The formats and their versions.
 const FORMATS: [(&str, u32); 3] = [
-    (TRAINING_FORMAT, 3),
+    (TRAINING_FORMAT, TRAINING),
     (POLICY_FORMAT, 2),
     ("ell0-checkpoint", 2),
 ];
@@ -85,7 +88,7 @@ impl Checkpoint {
 
     /// Goes on with a training, with the settings that its state names.
     fn resume(&self, bytes: &[u8]) -> Verdict {
-        let found = from_bytes::<Value>(TRAINING_FORMAT, 3, bytes, NAME);
+        let found = from_bytes::<Value>(TRAINING_FORMAT, TRAINING, bytes, NAME);
         let config = found.ok().and_then(|(header, _)| {
             let config = header.get("config")?.clone();
             serde_json::from_value::<TrainConfig>(config).ok()

@@ -60,7 +60,7 @@ impl Export {
         let exported = settings.run(&what, &self.out)?;
         let mut screen = screen::out();
         for place in &exported.files {
-            writeln!(screen, "{}", shown_path(&place))?;
+            writeln!(screen, "{}", shown_path(place))?;
         }
         if self.to == Format::C {
             let name = &exported.name;

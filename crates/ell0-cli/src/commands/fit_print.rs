@@ -60,7 +60,7 @@ pub fn tables(out: &mut impl Write, found: &Discovery, folder: &Path) -> anyhow:
     writeln!(
         out,
         "Model, path, figures and config.toml are in {}",
-        shown_path(&folder)
+        shown_path(folder)
     )?;
     Ok(())
 }

@@ -34,12 +34,12 @@ impl ReportCommand {
         let mut folders: Vec<&PathBuf> = Vec::new();
         let mut seen = Vec::new();
         for folder in &self.folders {
-            ensure!(folder.is_dir(), "{} is no folder", shown_path(&folder));
+            ensure!(folder.is_dir(), "{} is no folder", shown_path(folder));
             let place = folder.canonicalize()?;
             if seen.contains(&place) {
                 screen::say(format!(
                     "{} is named twice; it is shown once",
-                    shown_path(&folder)
+                    shown_path(folder)
                 ));
                 continue;
             }

@@ -59,7 +59,7 @@ impl Simulate {
         };
         let simulation = settings.run(&model)?;
         match &out {
-            Some(out) => out.write(&trajectory_table(&model, &simulation))?,
+            Some(out) => out.write(trajectory_table(&model, &simulation))?,
             None => write!(screen::out(), "{}", shown_trajectory(&model, &simulation))?,
         }
         match simulation.stopped {

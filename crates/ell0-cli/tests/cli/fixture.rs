@@ -117,6 +117,12 @@ impl Desk {
         done
     }
 
+    /// Runs `ell0` in a folder of the desk.
+    pub fn within(&self, folder: &str, line: &str) -> Done {
+        let mut command = self.command(line);
+        Done::new(line, command.current_dir(self.path(folder)))
+    }
+
     /// Runs `ell0`, which must succeed, for what it leaves behind.
     #[track_caller]
     pub fn does(&self, line: &str) {

@@ -37,9 +37,9 @@ fn a_signal_during_a_fit_leaves_nothing_behind() {
 fn leftovers_of_killed_processes_go() {
     let desk = Desk::new().with("data.csv", lorenz());
     let leave = |folder: &str| {
-        desk.put(&format!("{folder}.ell0-aaaaaa"), "half a file");
-        desk.put(&format!("{folder}.ell0-bbbbbb/.lock"), "");
-        desk.put(&format!("{folder}.ell0-bbbbbb/model.json"), "{");
+        desk.put(&format!("{folder}.ell0-aaaaaaaaaaaa"), "half a file");
+        desk.put(&format!("{folder}.ell0-bbbbbbbbbbbb/.lock"), "");
+        desk.put(&format!("{folder}.ell0-bbbbbbbbbbbb/model.json"), "{");
     };
     let none_left = |line: &str| {
         let left = desk.files().into_iter().find(|f| f.contains(".ell0-"));

@@ -166,7 +166,10 @@ fn a_folder_that_only_looks_like_a_run_is_never_replaced() {
         let manifest = format!("{folder}/manifest.json");
         let kept = desk.bytes(&manifest);
         desk.put(&manifest, "{}");
-        desk.all_fail(&format!("{} | which no run has put there", force(folder)));
+        desk.all_fail(&format!(
+            "{} | which the manifest of no run names",
+            force(folder)
+        ));
         desk.put(&manifest, kept);
         desk.does(&force(folder));
     }
@@ -352,4 +355,75 @@ fn an_interrupted_recording_leaves_nothing() {
     desk.run("kill", &format!("-INT {id}"));
     assert_eq!(recording.end().0, Some(130));
     assert_eq!(desk.files(), Vec::<String>::new());
+}
+
+/// The folder in which a command works may be the one that it replaces, and be named by a path from there.
+#[test]
+#[cfg(unix)]
+fn a_run_is_replaced_from_inside() {
+    let desk = Desk::new().with("data.csv", lorenz());
+    desk.does("fit data.csv --states x,y,z --out run");
+    let law = desk.bytes("run/model.json");
+    for (line, folder) in [
+        ("fit ../data.csv --states x,y,z --out ../run --force", "run"),
+        ("fit ../data.csv --states x,y,z --out . --force", "run"),
+        (
+            "fit ../data.csv --states x,y,z --out ../run/ --force",
+            "run",
+        ),
+    ] {
+        // What was moved aside is no place to work in any more.
+        let done = desk.within(folder, line);
+        let left = desk.files().into_iter().find(|f| f.contains(".ell0-"));
+        assert_eq!(left, None, "{line}");
+        assert_eq!(desk.bytes("run/model.json"), law, "{line}: {}", done.stderr);
+        let _ = done.ok();
+    }
+    desk.does("train --env pendulum(limit=5) --episodes 1 --out trained");
+    let again = desk.within(
+        "trained",
+        "train --env pendulum(limit=5) --episodes 1 --out ../trained --force",
+    );
+    again.fails(
+        1,
+        "the folder that it would replace: give it from elsewhere",
+    );
+    assert!(desk.exists("trained/results.json"));
+    std::os::unix::fs::symlink("run", desk.path("link")).expect("a link");
+    desk.does("fit data.csv --states x,y,z --out link/ --force");
+    assert_eq!(desk.bytes("link/model.json"), law);
+    assert_eq!(desk.bytes("run/model.json"), law);
+}
+
+/// What somebody calls as ell0 calls what it has not finished is not ell0's.
+#[test]
+fn hidden_files_of_others_stay() {
+    let desk = Desk::new()
+        .with(".ell0-data.csv", lorenz())
+        .with(".ell0-notes.txt", "mine")
+        .with(".ell0-tries/.lock", "")
+        .with(".ell0-tries/results.csv", "mine");
+    desk.does("fit .ell0-data.csv --states x,y,z --out run");
+    desk.does("simulate run --initial x=1,y=1,z=1 --duration 0.1 --dt 0.05 --out rows.csv");
+    for name in [
+        ".ell0-data.csv",
+        ".ell0-notes.txt",
+        ".ell0-tries/results.csv",
+    ] {
+        assert!(desk.exists(name), "{name}");
+    }
+    // Inside a run they are somebody's, too.
+    desk.put("run/.ell0-notes.txt", "mine");
+    desk.all_fail("fit .ell0-data.csv --states x,y,z --out run --force | holds .ell0-notes.txt");
+}
+
+#[test]
+fn manual_pages_replace_nothing_but_manual_pages() {
+    let desk = Desk::new().with("mine/ell0-fit.1", "my own");
+    desk.all_fail("man mine | mine/ell0-fit.1 exists");
+    desk.does("man pages");
+    let page = desk.read("pages/ell0-fit.1");
+    assert!(page.contains("ell0") && page.contains("SYNOPSIS"), "{page}");
+    desk.does("man pages");
+    assert_eq!(desk.read("pages/ell0-fit.1"), page);
 }

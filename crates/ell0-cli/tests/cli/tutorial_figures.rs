@@ -125,13 +125,13 @@ fn the_whole_tutorial_goes_stage_by_stage() {
     let page = desk.read("all/report.html");
     assert!(page.contains(">The method</h2>") && page.contains("ell0 tutorial --quick"));
     // Killed in the midst of writing, before the page: what is half-written goes, the page comes.
-    desk.put("all/.ell0-killed/.lock", "");
-    desk.put("all/.ell0-killed/figures/gates.svg", "half");
+    desk.put("all/.ell0-killed123456/.lock", "");
+    desk.put("all/.ell0-killed123456/figures/gates.svg", "half");
     fs::remove_file(desk.path("all/report.html")).expect("there");
     let second = desk.ell0(line).shows(", done");
     assert!(!second.contains("== The method"), "{second}");
     assert_eq!(desk.read("all/report.html"), page);
-    assert!(!desk.exists("all/.ell0-killed"));
+    assert!(!desk.exists("all/.ell0-killed123456"));
     // Another seed, or another budget, is another tutorial: it is not done.
     let held = "holds the tutorial with seed 0, --quick";
     desk.all_fail(&format!(
@@ -152,7 +152,7 @@ fn the_whole_tutorial_asks_before_it_writes() {
         "
         tutorial --out mine | {foreign}
         tutorial --out figures --force | another kind (figures)
-        tutorial --out mine --force | holds notes.txt, which no run has put there
+        tutorial --out mine --force | holds notes.txt, which the manifest of no run names
         tutorial --out new --skip figures,dynamics,reward,policy | the analysis needs the policies
         tutorial --out new --skip figures,dynamics,reward,policy,analysis,pde | leaves nothing to do
     "

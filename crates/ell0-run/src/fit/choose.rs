@@ -126,6 +126,13 @@ pub(super) fn discover(
         };
         correction.apply(&mut laws)?;
     }
+    if !settings.data.input_noise.is_unsaid()
+        && let Some(judgement) = &mut laws.judgement
+    {
+        // Whoever said how exact the inputs are need not be told to.
+        let equations = judgement.equations.iter_mut();
+        equations.for_each(|judged| judged.caution = None);
+    }
     let relations = related(&evidence, &material.features)?;
     laws.share(&relations, &material);
     laws.mark(&mut path);

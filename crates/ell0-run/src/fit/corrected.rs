@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     data::Prepared,
-    error::{About, Result},
+    error::{About, Error, Result},
 };
 
 /// Rows in time are kept together in at most so many, and in so many blocks at least if they can be.
@@ -22,6 +22,9 @@ const BLOCKS: u64 = 40;
 
 /// What is left is the errors of the inputs up to this factor between standard deviations.
 const ALIKE: f64 = 1.25;
+
+/// A squared error is below what errors leave if it is so many standard errors below.
+const BELOW: f64 = 4.0;
 
 /// Alternatives that are told: down to these odds.
 const ODDS: f64 = 0.05;
@@ -115,6 +118,19 @@ impl Correction<'_> {
         let law = &mut laws.laws[target];
         let found = sums.law(&every, choices, self.dropping);
         let found = found.about(|| format!("no law for `{}`", shown(&law.target)))?;
+        // The next value of a state is measured by the same sensor.
+        let own = match self.evidence[0].dynamics {
+            Dynamics::Discrete => self.noise[target].powi(2),
+            _ => 0.0,
+        };
+        if found.error - own < -BELOW * found.error_deviation {
+            return Err(Error::Unsuitable(format!(
+                "`{}`: errors of the inputs as large as was said would leave more than the law leaves ({:.2e} instead of {:.2e}, standard deviations): they must be smaller",
+                shown(&law.target),
+                (found.measured_error - found.error + own).sqrt(),
+                found.measured_error.max(0.0).sqrt(),
+            )));
+        }
         law.coefficients.fill(0.0);
         let mut errors = vec![0.0; features.len()];
         let mut sure = vec![0.0; features.len()];
@@ -143,7 +159,7 @@ impl Correction<'_> {
         let spread = spread(&self.material.all, target)?.max(f64::MIN_POSITIVE);
         let of = |square: f64| (square.max(0.0) / spread).sqrt();
         let left = of(found.measured_error);
-        let made = of(found.measured_error - found.error);
+        let made = of(found.measured_error - found.error + own);
         let standing = Standing {
             left,
             noise: (left <= ALIKE * made).then_some(made),

@@ -142,9 +142,14 @@ impl Plain<'_> {
         let pattern = self.samples.insert(samples).pattern(target, support)?;
         let residuals = self.rows.residuals(features, &law.coefficients, target);
         let runs = self.rows.runs.iter();
+        let along = correlated(runs.map(|(from, to)| &residuals[*from..*to]));
+        // Noise of the states, or of derivatives that were differenced, makes residuals of neighbours go against each other; terms then look as if they were missing that are not.
+        let opposed =
+            matches!(along, Some(Doubt::Correlated { correlation, .. }) if correlation < 0.0);
+        let pattern = pattern.filter(|_| !opposed);
         standing.doubt = match pattern {
             Some(_) => Some(Doubt::LacksTerm),
-            None => correlated(runs.map(|(from, to)| &residuals[*from..*to])),
+            None => along,
         };
         Ok(pattern)
     }

@@ -23,8 +23,16 @@ const FEWEST: usize = 20;
 const MOST: usize = 8;
 const TOLD: usize = 3;
 
+/// A combination that leaves less than this leaves nothing but digits.
+const EXACT: f64 = 1e-6;
+
 /// A column that is a combination of others up to this share of its standard deviation is named, whatever the noise is.
 const NEAR: f64 = 1e-2;
+
+/// Among the terms of a library there are many combinations, and some are small by chance. What is named has so few members beside the first, leaves so little of it, and what it leaves is noise: neighbouring rows of it are not correlated.
+const MEMBERS: usize = 3;
+const LEAVES: f64 = 0.1;
+const WHITE: f64 = 3.0;
 
 /// Combinations among the columns; among the terms of the library, if there are none.
 pub(super) fn related(evidence: &[Evidence], features: &Features) -> Result<Vec<Relation>> {
@@ -53,7 +61,9 @@ pub(super) fn related(evidence: &[Evidence], features: &Features) -> Result<Vec<
         rows: &rows,
         noise: &noise,
     };
-    terms.relations(inputs, 0.0)
+    let found = terms.relations(inputs, 0.0)?.into_iter();
+    let small = found.filter(|r| r.of.len() <= MEMBERS && r.left <= LEAVES);
+    Ok(small.filter(|r| terms.is_noise(r, inputs)).collect())
 }
 
 /// The noise of each input, where it is known: controls, and the inputs of a regression, count as exact.
@@ -110,6 +120,28 @@ impl Looked<'_> {
             most: MOST,
         };
         Ok(relations(&names, &columns, rows, &relating)?)
+    }
+
+    /// Whether what a relation leaves is noise, and no movement that it misses.
+    fn is_noise(&self, relation: &Relation, inputs: &[String]) -> bool {
+        let term = |name: &String| self.terms.iter().find(|t| t.name(inputs) == *name);
+        let of: Option<Vec<(&Term, f64)>> = relation
+            .of
+            .iter()
+            .map(|(name, c)| Some((term(name)?, *c)))
+            .collect();
+        let (Some(first), Some(of)) = (term(&relation.term), of) else {
+            return false;
+        };
+        let rest = |row: &Vec<f64>| {
+            let said: f64 = of.iter().map(|(term, c)| c * term.apply(row)).sum();
+            first.apply(row) - said
+        };
+        let rest: Vec<f64> = self.rows.iter().map(rest).collect();
+        let squares: f64 = rest.iter().map(|r| r * r).sum();
+        let products: f64 = rest.windows(2).map(|pair| pair[0] * pair[1]).sum();
+        // Exact ones leave digits.
+        relation.left < EXACT || products.abs() <= WHITE / (rest.len() as f64).sqrt() * squares
     }
 
     /// By how much the noise of an input moves the terms that have it.
@@ -183,7 +215,7 @@ impl Discovery {
                 _ => format!("{} and {last}", members.join(", ")),
             };
             let off = percent(relation.left);
-            let (upto, told) = match (relation.exact, relation.left < 1e-6) {
+            let (upto, told) = match (relation.exact, relation.left < EXACT) {
                 (true, true) => (
                     String::new(),
                     "cannot be told apart: any one of them can be left out of a law",

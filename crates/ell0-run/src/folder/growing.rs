@@ -5,13 +5,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ell0::checkpoint::{WholeFolder, clear_leftovers, write_whole};
+use ell0::{
+    checkpoint::{WholeFolder, clear_leftovers, write_whole},
+    wording::shown_path,
+};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     Lock, Place, is_empty, lock,
     manifest::{self, Manifest},
-    only_names, parent_of, put_in_place,
+    only_names, parent_of, put_in_place, steady,
 };
 use crate::{
     error::{Error, Result},
@@ -111,13 +114,14 @@ impl Site {
             }
             if !is_empty(folder) {
                 make_room(folder)?;
+                refuse_to_stand_in(folder)?;
             }
         }
         let text = settings_text(command, settings)?;
         let cannot = |e| Error::io("write the folder", folder)(e);
-        let parent = parent_of(folder);
-        clear_leftovers(parent);
-        let fresh = WholeFolder::create_in(parent).map_err(cannot)?;
+        let parent = parent_of(&steady(folder)).to_path_buf();
+        clear_leftovers(&parent);
+        let fresh = WholeFolder::create_in(&parent).map_err(cannot)?;
         make_inside(fresh.path(), kind.inside)?;
         std::fs::write(fresh.path().join(CONFIG), text).map_err(cannot)?;
         kind.manifest().write(fresh.path())?;
@@ -182,4 +186,16 @@ fn make_inside(folder: &Path, inside: &[&str]) -> Result<()> {
         clear_leftovers(&inner);
     }
     Ok(())
+}
+
+/// Refuses to replace the folder in which this process works: relative paths would lead nowhere for as long as the run goes on.
+fn refuse_to_stand_in(folder: &Path) -> Result<()> {
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    match (here, folder.canonicalize()) {
+        (Ok(here), Ok(there)) if here.starts_with(&there) => Err(Error::Unsuitable(format!(
+            "this command works in {}, the folder that it would replace: give it from elsewhere",
+            shown_path(&there)
+        ))),
+        _ => Ok(()),
+    }
 }

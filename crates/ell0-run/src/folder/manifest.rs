@@ -7,7 +7,7 @@ use std::{
 };
 
 use ell0::{
-    checkpoint::{Checksum, LOCK, TEMPORARY},
+    checkpoint::{Checksum, LOCK, is_temporary},
     input,
 };
 use serde::{Deserialize, Serialize};
@@ -141,8 +141,10 @@ fn slashed(name: &Path) -> String {
 }
 
 /// Whether an entry of a folder is what processes leave behind that were killed, or any.
-fn passes(name: &str) -> bool {
-    name.starts_with(TEMPORARY) || name == LOCK
+pub(super) fn passes(entry: &std::fs::DirEntry) -> bool {
+    let name = entry.file_name();
+    let empty = || entry.metadata().is_ok_and(|m| m.is_file() && m.len() == 0);
+    is_temporary(&name) || name == LOCK && empty()
 }
 
 fn entries(folder: &Path) -> Result<Vec<std::fs::DirEntry>> {
@@ -153,9 +155,9 @@ fn entries(folder: &Path) -> Result<Vec<std::fs::DirEntry>> {
 }
 
 fn first_entry(folder: &Path) -> Result<Option<String>> {
-    let names = entries(folder)?.into_iter().map(|e| e.file_name());
-    let mut names = names.map(|name| name.to_string_lossy().into_owned());
-    Ok(names.find(|name| !passes(name)))
+    let entries = entries(folder)?;
+    let first = entries.iter().find(|entry| !passes(entry));
+    Ok(first.map(|entry| entry.file_name().to_string_lossy().into_owned()))
 }
 
 /// Whether a folder holds the run of this kind that has begun in it; its own check says whether it holds nothing else.
@@ -165,12 +167,28 @@ pub(super) fn is_run(folder: &Path, run: &str) -> Result<()> {
 
 /// Whether a folder holds nothing but what a run of this kind has put there, as the run has put it there: then nothing is lost when another takes its place.
 pub(crate) fn only_run(folder: &Path, run: &str) -> Result<()> {
+    let manifest = || std::fs::read(folder.join(FILE)).ok();
+    for _ in 0..ATTEMPTS {
+        let before = manifest();
+        let asked = looked_through(folder, run);
+        // Another process may have put its own run there meanwhile: then that one is asked about.
+        if asked.is_ok() || manifest() == before {
+            return asked;
+        }
+    }
+    looked_through(folder, run)
+}
+
+/// How often a folder is looked through while others put theirs in its place.
+const ATTEMPTS: usize = 100;
+
+fn looked_through(folder: &Path, run: &str) -> Result<()> {
     let manifest = Manifest::of_run(folder, run)?;
     let mut inside = vec![PathBuf::new()];
     while let Some(within) = inside.pop() {
         for entry in entries(&folder.join(&within))? {
             let name = within.join(entry.file_name());
-            if passes(&entry.file_name().to_string_lossy()) || name == Path::new(FILE) {
+            if passes(&entry) || name == Path::new(FILE) {
                 continue;
             }
             let (slashed, place) = (slashed(&name), entry.path());

@@ -13,12 +13,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ell0::checkpoint::{TEMPORARY, WholeFile, WholeFolder, clear_leftovers};
+use ell0::checkpoint::{WholeFile, WholeFolder, clear_leftovers};
 use ell0_plot::Figure;
 use rayon::prelude::*;
 
 pub use lock::is_held;
-pub(crate) use lock::{LOCK, Lock, lock};
+pub(crate) use lock::{Lock, lock};
 
 use self::manifest::Manifest;
 use crate::{
@@ -58,10 +58,10 @@ impl Place {
     }
 
     /// The folder that must be writable, whatever the results will be.
-    fn parent(&self) -> &Path {
+    fn parent(&self) -> PathBuf {
         match self {
-            Place::Named { folder, .. } => parent_of(folder),
-            Place::Automatic { within, .. } => within,
+            Place::Named { folder, .. } => parent_of(&steady(folder)).into(),
+            Place::Automatic { within, .. } => within.clone(),
         }
     }
 
@@ -82,11 +82,16 @@ impl Place {
                     return Err(Error::FolderExists(folder.clone()));
                 }
                 keep(folder, inputs)?;
-                manifest::only_run(folder, run)?;
+                match manifest::only_run(folder, run) {
+                    // Another process has just moved it away, to put its own there.
+                    Err(_) if !folder.exists() => {}
+                    asked => asked?,
+                }
             }
         }
         // The nearest folder that is there: others would be made in it.
-        let there = self.parent().ancestors().find(|p| p.exists());
+        let parent = self.parent();
+        let there = parent.ancestors().find(|p| p.exists());
         let there = there.unwrap_or_else(|| parent_of(Path::new("")));
         if !there.is_dir() {
             return Err(Error::NotAFolder(there.into()));
@@ -137,11 +142,11 @@ pub(crate) struct Folder {
 pub(crate) fn only_names(folder: &Path, ours: &[&str]) -> Result<()> {
     let cannot = |e| Error::io("read the folder", folder)(e);
     for entry in std::fs::read_dir(folder).map_err(cannot)? {
-        let name = entry.map_err(cannot)?.file_name();
-        // Left behind by a process that was killed, or by any.
-        if name.to_string_lossy().starts_with(TEMPORARY) || name == LOCK {
+        let entry = entry.map_err(cannot)?;
+        if manifest::passes(&entry) {
             continue;
         }
+        let name = entry.file_name();
         if !ours.iter().any(|known| name.to_str() == Some(known)) {
             return Err(Error::Foreign {
                 folder: folder.into(),
@@ -162,6 +167,7 @@ pub(crate) fn put_in_place<Guard>(
     make_room: impl Fn(&Path) -> Result<Guard>,
 ) -> Result<()> {
     let cannot = |e| Error::io("write the folder", place)(e);
+    let place = &steady(place);
     for _ in 0..ATTEMPTS {
         let old = if place.exists() && !is_empty(place) {
             let _guard = match make_room(place) {
@@ -193,6 +199,16 @@ pub(crate) fn put_in_place<Guard>(
         // Another run was quicker: it is the one that is replaced now.
     }
     Err(cannot(ErrorKind::ResourceBusy.into()))
+}
+
+/// A path that leads to the same place when the folder in which this process works is moved, and that is the link itself where it is one.
+fn steady(place: &Path) -> PathBuf {
+    let place: PathBuf = place.components().collect();
+    match (parent_of(&place).canonicalize(), place.file_name()) {
+        (Ok(parent), Some(name)) => parent.join(name),
+        // `.` and `..` are folders that are there.
+        _ => place.canonicalize().unwrap_or(place),
+    }
 }
 
 /// What a folder is called that was moved aside, to be deleted.
@@ -240,8 +256,8 @@ impl Folder {
     ) -> Result<Self> {
         place.check(run, inputs)?;
         let parent = place.parent();
-        let cannot = |e| Error::io("write the folder", parent)(e);
-        let fresh = WholeFolder::create_in(parent).map_err(cannot)?;
+        let cannot = |e| Error::io("write the folder", &parent)(e);
+        let fresh = WholeFolder::create_in(&parent).map_err(cannot)?;
         Ok(Folder {
             fresh,
             place: place.clone(),

@@ -30,6 +30,8 @@ pub(super) struct Material {
 pub(super) struct CopiesFound {
     /// Rows with the inputs of an earlier one.
     pub rows: usize,
+    /// Whether they are measurements of their own all the same, as the inputs are categories.
+    pub categories: bool,
     /// Rows of the files to test on that were left out: they have the inputs of a row to learn from.
     pub left_out: usize,
 }
@@ -71,10 +73,16 @@ impl NetworkData {
     /// Puts a share of the rows aside, copies on one side.
     pub(super) fn set_aside(&self, names: Names, train: Gathered, seed: u64) -> Material {
         let rows = train.rows(&names);
-        let same = Copies::of(&rows.all_inputs());
+        let inputs = rows.all_inputs();
+        let same = Copies::of(&inputs);
         let copies = CopiesFound {
             rows: same.count(),
+            categories: same.are_categories(&inputs),
             left_out: 0,
+        };
+        let same = match copies.categories {
+            true => Copies::none(train.rows),
+            false => same,
         };
         let aside = (self.test_share * train.rows as f64).round() as usize;
         let stream = Stream::new(seed).split("test");
@@ -107,7 +115,21 @@ const OTHER_ROWS: &str = "a network is measured on other rows; name none to put 
 /// Rows to learn from and to test on, of which the latter are left out that have the inputs of one of the former.
 pub(super) fn without_learned(names: Names, train: Gathered, test: Gathered) -> Result<Material> {
     let (learned, tested) = (train.rows(&names), test.rows(&names));
-    let same = Copies::of(&[learned.all_inputs(), tested.all_inputs()].concat());
+    let inputs = [learned.all_inputs(), tested.all_inputs()].concat();
+    let same = Copies::of(&inputs);
+    if same.are_categories(&inputs) {
+        return Ok(Material {
+            same: Copies::none(train.rows),
+            copies: CopiesFound {
+                rows: same.count(),
+                categories: true,
+                left_out: 0,
+            },
+            test: Some(test),
+            names,
+            train,
+        });
+    }
     let (first, all) = (train.rows, train.rows + test.rows);
     let new: Vec<usize> = (first..all).filter(|k| !same.is_among(*k, first)).collect();
     if new.is_empty() {
@@ -118,6 +140,7 @@ pub(super) fn without_learned(names: Names, train: Gathered, test: Gathered) -> 
     }
     let copies = CopiesFound {
         rows: same.count() - (test.rows - new.len()),
+        categories: false,
         left_out: test.rows - new.len(),
     };
     let places: Vec<usize> = new.iter().map(|k| k - first).collect();

@@ -1,5 +1,7 @@
 //! Rows that are the same: what was learned from one of them was learned from all.
 
+use std::collections::HashSet;
+
 use ell0::rng::Stream;
 use rayon::prelude::*;
 
@@ -9,6 +11,10 @@ pub(super) struct Copies {
     /// For each row, the place of the first with the same inputs: its own, if there is none before it.
     first: Vec<usize>,
 }
+
+/// Inputs are categories if so many rows have each combination of their values, and this share of all combinations is there: then rows that are alike are no copies of each other.
+const ALIKE: usize = 10;
+const COMBINATIONS: f64 = 0.5;
 
 /// The rows to learn from, and those that are put aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +78,33 @@ impl Copies {
     /// Whether a row is the first of its kind.
     fn is_first(&self, row: usize) -> bool {
         self.first[row] == row
+    }
+
+    /// Whether the inputs are categories, so that rows with the same inputs are measurements of their own.
+    pub fn are_categories(&self, rows: &[&[f64]]) -> bool {
+        let kinds: Vec<&[f64]> = (0..self.rows())
+            .filter(|row| self.is_first(*row))
+            .map(|row| rows[row])
+            .collect();
+        if self.rows() < ALIKE * kinds.len() {
+            return false;
+        }
+        let width = kinds.first().map_or(0, |row| row.len());
+        let values = |column: usize| {
+            let different: HashSet<u64> = kinds.iter().map(|row| bits(row[column])).collect();
+            different.len() as f64
+        };
+        let combinations: f64 = (0..width).map(values).product();
+        kinds.len() as f64 >= COMBINATIONS * combinations
+    }
+
+    /// Rows that must stand on one side of a split: those that are the same, unless their inputs are categories.
+    pub fn to_keep_together(rows: &[&[f64]]) -> Self {
+        let copies = Copies::of(rows);
+        match copies.are_categories(rows) {
+            true => Copies::none(rows.len()),
+            false => copies,
+        }
     }
 
     /// Rows that are the same as an earlier one.
@@ -230,6 +263,25 @@ mod tests {
         let mean = (0..200).map(several).sum::<usize>() as f64 / 200.0;
         // A kind of nine rows is put aside with a share near one in four, so that 45 rows are expected.
         assert!((mean - 45.0).abs() < 5.0, "{mean}");
+    }
+
+    #[test]
+    fn categories_are_no_copies() {
+        let of = |values: &[f64], width: usize| {
+            let rows: Vec<&[f64]> = values.chunks(width).collect();
+            Copies::of(&rows).are_categories(&rows)
+        };
+        // Three columns of three levels; a column of two.
+        let levels: Vec<f64> = (0..400)
+            .flat_map(|k| [k % 3, k / 3 % 3, k / 9 % 3].map(f64::from))
+            .collect();
+        assert!(of(&levels, 3) && of(&levels, 1));
+        // Twenty rows, twenty times each.
+        let mut rng = Stream::new(1).at(0);
+        let some: Vec<f64> = (0..60).map(|_| rng.normal()).collect();
+        assert!(!of(&some.repeat(20), 3));
+        // Each level a few times only.
+        assert!(!of(&levels[..300], 3));
     }
 
     #[test]

@@ -32,8 +32,10 @@ pub struct NetworkResult {
     pub quality: Quality,
     /// On which rows.
     pub measured_on: MeasuredOn,
-    /// Rows that have the inputs of an earlier one. All of them stand on one side, where some rows are put aside or held out.
+    /// Rows that have the inputs of an earlier one. All of them stand on one side, where some rows are put aside or held out, unless the inputs are categories.
     pub copies: usize,
+    /// Whether the inputs are categories: few combinations of few values, of which each has many rows.
+    pub categories: bool,
     /// Rows of the files to test on that were left out, because rows to learn from have the same inputs.
     pub left_out: usize,
     /// Whether it says the same of every row that it learned from or was measured on: the same class, or the same numbers.

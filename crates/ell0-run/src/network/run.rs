@@ -338,6 +338,7 @@ impl Job {
             baseline: baseline(material, rows),
             measured_on,
             copies: material.copies.rows,
+            categories: material.copies.categories,
             left_out: material.copies.left_out,
             same_for_all: network.says_the_same_of(&[&material.train.x, &rows.x])?,
             validation_error: validation.map(Quality::error),

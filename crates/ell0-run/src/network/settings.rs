@@ -185,7 +185,7 @@ impl NetworkSettings {
             targets,
         };
         let copies = match self.validation > 0.0 {
-            true => Copies::of(&rows.all_inputs()),
+            true => Copies::to_keep_together(&rows.all_inputs()),
             false => Copies::none(count),
         };
         let prepared = Prepared::new(self, rows, &copies, &names.classes)?;

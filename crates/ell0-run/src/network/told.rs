@@ -30,6 +30,9 @@ impl NetworkResult {
         }
         if self.copies > 0 {
             let apart = match self.measured_on {
+                _ if self.categories => {
+                    ": the inputs are categories, so that such rows stand on both sides"
+                }
                 MeasuredOn::Training => "",
                 _ => ": such rows stand on one side, and each of them counts",
             };

@@ -35,7 +35,9 @@ mod whole;
 pub use checksum::Checksum;
 pub use container::{Tensor, Tensors, format_of, from_bytes, to_bytes};
 pub use journal::Journal;
-pub use unfinished::{LOCK, TEMPORARY, Unplaced, WholeFolder, clear_leftovers, discard_unfinished};
+pub use unfinished::{
+    LOCK, Unplaced, WholeFolder, clear_leftovers, discard_unfinished, is_temporary,
+};
 pub use whole::{WholeFile, write_whole};
 
 #[cfg(test)]

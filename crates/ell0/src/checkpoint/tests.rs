@@ -297,12 +297,13 @@ proptest! {
 fn leftovers_are_told_from_what_is_being_written() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    std::fs::write(at(".ell0-left"), b"half a fi").unwrap();
-    std::fs::create_dir(at(".ell0-empty")).unwrap();
-    std::fs::create_dir(at(".ell0-folder")).unwrap();
-    std::fs::write(at(".ell0-folder/.lock"), b"").unwrap();
-    std::fs::write(at(".ell0-folder/model.json"), b"{").unwrap();
+    std::fs::write(at(".ell0-left00000000"), b"half a fi").unwrap();
+    std::fs::create_dir(at(".ell0-empty0000000")).unwrap();
+    std::fs::create_dir(at(".ell0-folder000000")).unwrap();
+    std::fs::write(at(".ell0-folder000000/.lock"), b"").unwrap();
+    std::fs::write(at(".ell0-folder000000/model.json"), b"{").unwrap();
     std::fs::write(at(".other"), b"mine").unwrap();
+    std::fs::write(at(".ell0-notes.txt"), b"mine").unwrap();
     let (file, whole) = (
         WholeFile::create(at("file")).unwrap(),
         WholeFolder::create_in(&at("deep/er")).unwrap(),
@@ -314,8 +315,9 @@ fn leftovers_are_told_from_what_is_being_written() {
         .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
-    assert_eq!(names.len(), 3, "{names:?}");
-    assert!(names[0].starts_with(".ell0-") && names[1] == ".other" && names[2] == "deep");
+    assert_eq!(names.len(), 4, "{names:?}");
+    assert!(names[..2].contains(&".ell0-notes.txt".into()), "{names:?}");
+    assert!(names[2] == ".other" && names[3] == "deep", "{names:?}");
     std::fs::write(whole.path().join("inside"), b"1").unwrap();
     whole.finish(&at("whole")).unwrap();
     file.finish().unwrap();

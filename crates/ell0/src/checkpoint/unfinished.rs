@@ -1,9 +1,10 @@
 //! What is being written and not complete yet: thrown away when the process is asked to end, recognised and cleared away by the next one when it was killed.
 //!
-//! Everything unfinished has a name that begins with [`TEMPORARY`] and is locked by whoever writes it: a file itself, a folder by the file [`LOCK`] in it. The system lets go of locks when a process
+//! Everything unfinished has a [name of its own](is_temporary) and is locked by whoever writes it: a file itself, a folder by the file [`LOCK`] in it. The system lets go of locks when a process
 //! ends, however it ends; so what is not locked was left behind.
 
 use std::{
+    ffi::OsStr,
     fs::File,
     io,
     path::{Path, PathBuf},
@@ -12,8 +13,23 @@ use std::{
 
 use tempfile::{NamedTempFile, TempDir};
 
-/// How the names of files and folders begin that are not complete yet.
-pub const TEMPORARY: &str = ".ell0-";
+/// Names of what is not complete yet: this, and so many letters and digits by lot. No name that somebody chooses is like that.
+const TEMPORARY: &str = ".ell0-";
+const RANDOM: usize = 12;
+
+/// Whether a file or folder is called as one that is not complete yet.
+#[must_use]
+pub fn is_temporary(name: &OsStr) -> bool {
+    let rest = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY));
+    rest.is_some_and(|rest| rest.len() == RANDOM && rest.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
+
+/// What makes files and folders with such names.
+fn builder() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(TEMPORARY).rand_bytes(RANDOM);
+    builder
+}
 
 /// The file by which a folder is held.
 pub const LOCK: &str = ".lock";
@@ -86,7 +102,7 @@ pub fn clear_leftovers(folder: &Path) {
         return;
     };
     for entry in entries.flatten() {
-        if !entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
+        if !is_temporary(&entry.file_name()) {
             continue;
         }
         let path = entry.path();
@@ -113,8 +129,7 @@ fn locked(file: &File) -> bool {
 
 /// A locked temporary file in a folder.
 pub(super) fn temporary_file(folder: &Path) -> io::Result<(NamedTempFile, Entry)> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(TEMPORARY);
+    let mut builder = builder();
     // As any new file, not private as temporary ones usually are.
     #[cfg(unix)]
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o666);
@@ -149,10 +164,10 @@ impl WholeFolder {
             .map(Path::to_path_buf)
             .collect();
         std::fs::create_dir_all(parent)?;
+        // A relative path would lead elsewhere if the folder in which this process works is moved.
+        let parent = parent.canonicalize()?;
         for _ in 0..ATTEMPTS {
-            let folder = tempfile::Builder::new()
-                .prefix(TEMPORARY)
-                .tempdir_in(parent)?;
+            let folder = builder().tempdir_in(&parent)?;
             let entry = Entry::new(folder.path(), missing.clone());
             let Ok(lock) = File::create(folder.path().join(LOCK)) else {
                 if folder.path().exists() {

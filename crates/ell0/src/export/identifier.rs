@@ -15,6 +15,7 @@ const RESERVED: &str = "
     char8_t char16_t char32_t co_await co_return co_yield
     huge_valf huge_vall i386 math_errhandling math_errno math_errexcept maxfloat snan snanf snanl
     fp_nan fp_infinite fp_zero fp_subnormal fp_normal fp_fast_fma fp_fast_fmaf fp_fast_fmal fp_ilogb0 fp_ilogbnan
+    rand_max eof bufsiz exit_success exit_failure mb_cur_max fopen_max filename_max seek_set seek_cur seek_end
     m_e m_log2e m_log10e m_ln2 m_ln10 m_pi m_pi_2 m_pi_4 m_1_pi m_2_pi m_2_sqrtpi m_sqrt2 m_sqrt1_2
     cosf expf fabsf logf powf sinf sqrtf tanhf expm1f
     abstract as async await become box crate dyn f32 f64 final fn gen i32 impl in let loop macro macro_rules match

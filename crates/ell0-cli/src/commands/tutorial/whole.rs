@@ -117,12 +117,12 @@ impl Whole {
                     .replace(", quick", ", --quick");
                 anyhow::anyhow!(
                     "{} holds {found}: --force replaces it, another --out leaves it",
-                    shown_path(&folder)
+                    shown_path(folder)
                 )
             }
             Error::NoRun { .. } | Error::Damaged { .. } => anyhow::anyhow!(
                 "{} is not the folder of an `ell0 tutorial`: choose another --out",
-                shown_path(&folder)
+                shown_path(folder)
             ),
             _ => error.into(),
         })

@@ -250,3 +250,23 @@ fn a_run_on_copies_goes_on_to_the_same_bits() {
     assert_eq!(resumed, whole);
     assert_eq!(resumed.rows()[0].copies, 30);
 }
+
+/// Rows of categories are measurements of their own: a class is never put aside as a whole.
+#[test]
+fn rows_of_categories_stand_on_both_sides() {
+    let place = tempdir().expect("a folder");
+    let row = |k: u64| {
+        format!(
+            "{},{},{}\n",
+            k % 2,
+            k % 3,
+            ["heads", "tails"][(k % 2) as usize]
+        )
+    };
+    let file = put(&place, "rows.csv", &(0..600).map(row).collect::<Vec<_>>());
+    let found = trained(&settings(&file, &[])).expect("a network");
+    assert!(found.error() < 0.01 && found.categories, "{found:?}");
+    assert_eq!(rows_measured(&found), 120);
+    let told = found.measured_told().join(" ");
+    assert!(told.contains("the inputs are categories"), "{told}");
+}

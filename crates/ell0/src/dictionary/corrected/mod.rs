@@ -87,6 +87,8 @@ impl Sums {
 pub struct CorrectedSums {
     terms: Vec<Term>,
     nodes: Vec<Nodes>,
+    /// The errors of the inputs, for messages.
+    noise: Vec<f64>,
     /// Rows of a block.
     block: u64,
     blocks: Vec<Sums>,
@@ -108,6 +110,8 @@ pub struct CorrectedLaw {
     pub measured_error: f64,
     /// What is left of it without the errors of the inputs; may be a little below 0.
     pub error: f64,
+    /// Standard error of that, by how the blocks differ.
+    pub error_deviation: f64,
     /// Mean squared error on blocks that are held out, the coefficients being those of the others; none with few blocks.
     pub held_out_error: Option<f64>,
     /// By how many units of evidence each term is worth its price: the score would grow by this without it.
@@ -131,6 +135,7 @@ impl CorrectedSums {
             values: room.collect(),
             block: rows.div_ceil(BLOCKS).max(together).max(1),
             blocks: Vec::new(),
+            noise: noise.to_vec(),
             terms,
             nodes,
         })
@@ -226,7 +231,7 @@ impl CorrectedSums {
         let rows = all.rows as f64;
         loop {
             let k = support.len();
-            let solved = Solved::new(&all, &support)?;
+            let solved = Solved::new(&all, &support).ok_or_else(|| self.too_noisy())?;
             let variances = self.variances(&solved, &support);
             let price = rows.ln() + price_of_choice(choices, k)
                 - price_of_choice(choices, k.saturating_sub(1));
@@ -241,6 +246,7 @@ impl CorrectedSums {
             return Ok(CorrectedLaw {
                 measured_error: of(false),
                 error: of(true),
+                error_deviation: self.deviation(&support, &solved.coefficients),
                 held_out_error: self.held_out(&support),
                 errors: variances.iter().map(|v| v.sqrt()).collect(),
                 coefficients: solved.coefficients,
@@ -248,6 +254,15 @@ impl CorrectedSums {
                 support,
             });
         }
+    }
+
+    fn too_noisy(&self) -> Error {
+        let all = self.noise.iter().map(ToString::to_string);
+        Error::parameter(
+            "noise of the inputs",
+            all.collect::<Vec<_>>().join(", "),
+            "errors of this size are nearly all that tells some terms of the law from the others; take smaller ones, fewer terms, or better data",
+        )
     }
 
     /// Variances of coefficients by how the blocks differ.
@@ -261,7 +276,10 @@ impl CorrectedSums {
                 block.targets[*i] - said
             });
             let score: Vec<f64> = score.collect();
-            for (variance, row) in variances.iter_mut().zip(solved.inverse.chunks_exact(k)) {
+            for (variance, row) in variances
+                .iter_mut()
+                .zip(solved.inverse.chunks_exact(k.max(1)))
+            {
                 let moved: f64 = row.iter().zip(&score).map(|(a, b)| a * b).sum();
                 *variance += moved * moved;
             }
@@ -275,10 +293,20 @@ impl CorrectedSums {
         scaled.collect()
     }
 
+    /// The standard error of the corrected squared error.
+    fn deviation(&self, support: &[usize], coefficients: &[f64]) -> f64 {
+        let each = |b: &Sums| b.error(support, coefficients, true) / b.rows as f64;
+        let errors: Vec<f64> = self.blocks.iter().map(each).collect();
+        let n = errors.len() as f64;
+        let mean = errors.iter().sum::<f64>() / n;
+        let squares: f64 = errors.iter().map(|e| (e - mean).powi(2)).sum();
+        (squares / (n - 1.0).max(1.0) / n).sqrt()
+    }
+
     fn held_out(&self, support: &[usize]) -> Option<f64> {
         let held = |k: usize| k % EVERY == EVERY / 2;
         let (own, others) = (self.sum(held), self.sum(|k| !held(k)));
-        let solved = Solved::new(&others, support).ok()?;
+        let solved = Solved::new(&others, support)?;
         let error = own.error(support, &solved.coefficients, false);
         (own.rows > 0).then(|| error / own.rows as f64)
     }
@@ -292,7 +320,8 @@ struct Solved {
 }
 
 impl Solved {
-    fn new(sums: &Sums, support: &[usize]) -> Result<Self> {
+    /// None if errors are nearly all that tells some terms from the others.
+    fn new(sums: &Sums, support: &[usize]) -> Option<Self> {
         let (p, k) = (sums.targets.len(), support.len());
         let of = |all: &[f64]| -> Vec<f64> {
             let rows = support
@@ -301,13 +330,7 @@ impl Solved {
             rows.map(|at| all[at]).collect()
         };
         let (own, measured) = (of(&sums.products), of(&sums.measured_products));
-        let lower = cholesky(&own, &measured, k).ok_or_else(|| {
-            Error::parameter(
-                "noise of the inputs",
-                "too large",
-                "errors of this size are nearly all that tells some terms from the others: take smaller ones, fewer terms, or better data",
-            )
-        })?;
+        let lower = cholesky(&own, &measured, k)?;
         let solve = |mut b: Vec<f64>| {
             for i in 0..k {
                 let done: f64 = (0..i).map(|j| lower[i * k + j] * b[j]).sum();
@@ -324,7 +347,7 @@ impl Solved {
             unit[i] = 1.0;
             solve(unit)
         });
-        Ok(Solved {
+        Some(Solved {
             inverse: inverse.collect(),
             coefficients: solve(support.iter().map(|i| sums.targets[*i]).collect()),
         })

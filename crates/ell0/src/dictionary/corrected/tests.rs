@@ -42,7 +42,8 @@ fn coefficients_are_right_within_their_intervals() {
     let cubic = |x: f64, b: f64| 1.0 + 2.0 * x - 0.5 * x.powi(3) + 0.7 * x * b;
     let wave = |x: f64, b: f64| 0.5 + 3.0 * x.sin() - 1.2 * b * b;
     type Of = fn(f64, f64) -> f64;
-    let cases: [(&str, &[&str], Of, &[f64], f64); 3] = [
+    type Case<'a> = (&'a str, &'a [&'a str], Of, &'a [f64], f64);
+    let cases: [Case; 3] = [
         (
             "polynomial(3)",
             &["1", "x", "x b", "x^3"],
