@@ -171,8 +171,10 @@ pub(crate) fn only_run(folder: &Path, run: &str) -> Result<()> {
     for _ in 0..ATTEMPTS {
         let before = manifest();
         let asked = looked_through(folder, run);
-        // Another process may have put its own run there meanwhile: then that one is asked about.
-        if asked.is_ok() || manifest() == before {
+        // Another process may have put its own run there meanwhile, or be about to: then that one is asked about.
+        let gone =
+            matches!(&asked, Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound);
+        if asked.is_ok() || !gone && manifest() == before {
             return asked;
         }
     }
