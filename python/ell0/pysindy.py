@@ -29,7 +29,8 @@ def _scale(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArra
     if rows > terms:
         # Below the triangle of the terms stands what they leave of the targets.
         length = np.sqrt(np.mean(x**2, axis=0))
-        triangle = np.linalg.qr(np.hstack([x / np.where(length > 0, length, 1), y]), mode="r")
+        both = np.hstack([x / np.where(length > 0, length, 1), y])
+        triangle = np.asarray(np.linalg.qr(both, mode="r"))
         rest = np.linalg.norm(triangle[terms:, terms:], axis=0) / np.sqrt(rows - terms)
         left = np.maximum(rest, LEAST * size)
     scale: npt.NDArray[np.float64] = own**1.5 * np.sqrt(left)

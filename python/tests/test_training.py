@@ -99,7 +99,7 @@ def test_a_world_of_somebody_else(env):
     assert policy.predict(batch)[0].shape == (7, 2)
     with pytest.raises(ValueError, match="an observation has shape"):
         policy(np.zeros(3))
-    with pytest.raises(ValueError, match="in which environment"):
+    with pytest.raises(ValueError, match="not known in closed form"):
         policy.analyze()
 
 
