@@ -390,6 +390,19 @@ mod tests {
             SparseNetwork::from_bytes(&bytes, "x").expect("the same"),
             network
         );
+        // A file that is whole, and holds what no training leaves.
+        for value in [f32::NAN, f32::INFINITY] {
+            let mut corrupted = network.clone();
+            corrupted.network.parameters_mut()[1] = value;
+            let bytes = corrupted.to_bytes().expect("bytes");
+            let said = SparseNetwork::from_bytes(&bytes, "n.safetensors").expect_err("refused");
+            let said = said.to_string();
+            let place = "the weight from input 1 to unit 2 of layer 1 must be finite";
+            assert!(
+                said.contains("n.safetensors") && said.contains(place),
+                "{said}"
+            );
+        }
         // Dear hidden units close, too.
         let dear = NetworkSettings {
             lambda: vec![1.0, 10.0],

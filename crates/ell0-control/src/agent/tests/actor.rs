@@ -203,6 +203,11 @@ fn a_policy_has_a_small_file() {
             assert!(Actor::from_bytes(&damaged, "x").is_err());
             assert!(Actor::from_bytes(&bytes[..at], "x").is_err());
         }
+        let mut corrupted = actor.clone();
+        corrupted.parameters_mut()[2] = f32::NAN;
+        let said =
+            Actor::from_bytes(&corrupted.to_bytes().expect("bytes"), "x").expect_err("refused");
+        assert!(said.to_string().contains("number 3 of"), "{said}");
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("p.policy");
         assert!(Actor::load(&path).is_err());
